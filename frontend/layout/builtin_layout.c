@@ -41,15 +41,28 @@ static bool needs_rectangle(Sema *s, Span at, const char *builtin)
   return true;
 }
 
-/* The tile that the first two arguments name. */
-static bool tile_arg(Sema *s, const NodeBuiltinCall *call, uint32_t *tile)
+/* The tile that the first two arguments name; which of them iterations of a loop read again. */
+enum { X, Y, COORDINATES };
+typedef struct { int64_t at[COORDINATES]; bool rereads[COORDINATES]; uint32_t tile; } TileArg;
+
+static bool coordinate_arg(Sema *s, const Node *n, unsigned i, TileArg *arg)
 {
-  const LayoutResult *layout = s->layout;
-  int64_t x, y;
-  if (!int_arg(s, call->args.at[0], 0, layout->width - 1, "x in the rectangle", &x) ||
-      !int_arg(s, call->args.at[1], 0, layout->height - 1, "y in the rectangle", &y))
+  static const char *const what[] = {"x in the rectangle", "y in the rectangle"};
+  const uint32_t size[] = {s->layout->width, s->layout->height};
+  ReplayMark before = sema_replay_mark(s);
+  if (!int_arg(s, n, 0, size[i] - 1, what[i], &arg->at[i]))
     return false;
-  *tile = (uint32_t)(y * layout->width + x);
+  arg->rereads[i] = sema_replay_rereads(s, n, before);
+  return true;
+}
+
+/* `again`: only what differs from iteration to iteration. */
+static bool tile_arg(Sema *s, const NodeBuiltinCall *call, bool again, TileArg *arg)
+{
+  for (unsigned i = 0; i < COORDINATES; i++)
+    if ((!again || arg->rereads[i]) && !coordinate_arg(s, call->args.at[i], i, arg))
+      return false;
+  arg->tile = (uint32_t)(arg->at[Y] * s->layout->width + arg->at[X]);
   return true;
 }
 
@@ -73,38 +86,62 @@ static const Ast *file_arg(Sema *s, const Node *n)
   return last->ast;
 }
 
+static bool params_arg(Sema *s, const Node *n, PoolId *params)
+{
+  *params = sema_comptime(s, n, POOL(NONE));
+  if (pool_eq(*params, POOL(POISON)))
+    return false;
+  PoolId type = pool_type_of(s->pool, *params);
+  if (pool_kind(s->pool, type) == PK_STRUCT_TYPE)
+    return true;
+  diag_not_a_struct(s->diags, n->span, type);
+  return false;
+}
+
+typedef struct { TileArg tile; LayoutTile is; bool rereads_params; } TileCode;
+
+static bool place_code(Sema *s, Span at, const TileCode *code)
+{
+  LayoutTile *place = &s->layout->tiles[code->tile.tile];
+  if (place->ast) {
+    diag_tile_code_twice(s->diags, at, (uint32_t)code->tile.at[X], (uint32_t)code->tile.at[Y]);
+    diag_first_here(s->diags, place->span);
+    return false;
+  }
+  *place = code->is;
+  return true;
+}
+
+static bool place_code_again(Sema *s, const NodeBuiltinCall *call, Span at, const void *what)
+{
+  TileCode code = *(const TileCode *)what;
+  return tile_arg(s, call, true, &code.tile) &&
+         (!code.rereads_params || params_arg(s, code.is.params_node, &code.is.params)) &&
+         place_code(s, at, &code);
+}
+
 Operand builtin_set_tile_code(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  uint32_t tile;
-  if (needs_rectangle(s, at, "set_tile_code") || !tile_arg(s, call, &tile))
+  TileCode code = {
+      .is = {.ast = s->layout->ast, .params = s->layout->params, .span = at}};
+  if (needs_rectangle(s, at, "set_tile_code") || !tile_arg(s, call, false, &code.tile))
     return operand_poison();
-  LayoutTile code = {.ast = s->layout->ast, .params = s->layout->params, .span = at};
   if (call->args.count > 2) {
-    code.ast = file_arg(s, call->args.at[2]);
-    code.params = POOL(NONE);
-    if (!code.ast)
+    code.is.ast = file_arg(s, call->args.at[2]);
+    code.is.params = POOL(NONE);
+    if (!code.is.ast)
       return operand_poison();
   }
   if (call->args.count > 3) {
-    code.params_node = call->args.at[3];
-    code.params = sema_comptime(s, code.params_node, POOL(NONE));
-    if (pool_eq(code.params, POOL(POISON)))
+    ReplayMark before = sema_replay_mark(s);
+    code.is.params_node = call->args.at[3];
+    if (!params_arg(s, code.is.params_node, &code.is.params))
       return operand_poison();
-    if (pool_kind(s->pool, pool_type_of(s->pool, code.params)) != PK_STRUCT_TYPE) {
-      diag_not_a_struct(s->diags, call->args.at[3]->span,
-                        pool_type_of(s->pool, code.params));
-      return operand_poison();
-    }
+    code.rereads_params = sema_replay_rereads(s, code.is.params_node, before);
   }
-  if (s->layout->tiles[tile].ast) {
-    diag_tile_code_twice(s->diags, at, tile % s->layout->width,
-                         tile / s->layout->width);
-    diag_first_here(s->diags, s->layout->tiles[tile].span);
-    return operand_poison();
-  }
-  s->layout->tiles[tile] = code;
-  return operand_void();
+  sema_replay_act(s, call, at, place_code_again, &code, sizeof code);
+  return place_code(s, at, &code) ? operand_void() : operand_poison();
 }
 
 static bool color_arg(Sema *s, const Node *n, uint8_t *color)
@@ -124,30 +161,41 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
   return true;
 }
 
+typedef struct { TileArg tile; uint8_t color; uint32_t config; } TileColor;
+
+static bool place_color(Sema *s, Span at, const TileColor *color)
+{
+  ColorTable *colors = s->layout->colors;
+  uint32_t *set = &s->layout->tile_sets[color->tile.tile];
+  uint32_t x = (uint32_t)color->tile.at[X], y = (uint32_t)color->tile.at[Y];
+  Span first;
+  if (!color_set_add(colors, *set, color->color, color->config, at, set, &first)) {
+    diag_color_config_twice(s->diags, at, color->color, x, y);
+    diag_first_here(s->diags, first);
+    return false;
+  }
+  return color_set_fits(s->session, colors, *set, color->config, x, y, at);
+}
+
+static bool place_color_again(Sema *s, const NodeBuiltinCall *call, Span at, const void *what)
+{
+  TileColor color = *(const TileColor *)what;
+  return tile_arg(s, call, true, &color.tile) && place_color(s, at, &color);
+}
+
 Operand builtin_set_color_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  LayoutResult *layout = s->layout;
-  uint32_t tile, config;
-  uint8_t color;
-  if (needs_rectangle(s, at, "set_color_config") || !tile_arg(s, call, &tile) ||
-      !color_arg(s, call->args.at[2], &color))
+  TileColor color;
+  if (needs_rectangle(s, at, "set_color_config") || !tile_arg(s, call, false, &color.tile) ||
+      !color_arg(s, call->args.at[2], &color.color))
     return operand_poison();
   PoolId value = sema_comptime(s, call->args.at[3], POOL(NONE));
   if (pool_eq(value, POOL(POISON)) ||
-      !color_config_of(s, layout->colors, color, value, call->args.at[3], &config))
+      !color_config_of(s, s->layout->colors, color.color, value, call->args.at[3], &color.config))
     return operand_poison();
-  Span first;
-  if (!color_set_add(layout->colors, layout->tile_sets[tile], color, config, at,
-                     &layout->tile_sets[tile], &first)) {
-    diag_color_config_twice(s->diags, at, (unsigned)color, tile % layout->width,
-                            tile / layout->width);
-    diag_first_here(s->diags, first);
-    return operand_poison();
-  }
-  bool fits = color_set_fits(s->session, layout->colors, layout->tile_sets[tile], config,
-                             tile % layout->width, tile / layout->width, at);
-  return fits ? operand_void() : operand_poison();
+  sema_replay_act(s, call, at, place_color_again, &color, sizeof color);
+  return place_color(s, at, &color) ? operand_void() : operand_poison();
 }
 
 Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -8,7 +8,6 @@
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>
-#include <stdlib.h>
 #include <string.h>
 #include "stb_ds.h"
 
@@ -203,8 +202,10 @@ Local *scope_find(Sema *s, StrId name)
 {
   Local *locals = s->own->locals;
   for (size_t i = arrlenu(locals); s->now.frame != NULL && i > s->now.frame->first_local; i--)
-    if (str_eq(locals[i - 1].name, name))
+    if (str_eq(locals[i - 1].name, name)) {
+      replay_use(s, (uint32_t)i - 1);
       return &locals[i - 1];
+    }
   return NULL;
 }
 
@@ -236,10 +237,12 @@ PoolId value_at_hand(Sema *s, const Node *n, PoolId want, bool comptime)
     return POOL(NONE);
   if (n->kind == ND_IDENT) {
     const Local *local = scope_find(s, node_ident(n)->name);
-    if (local == NULL || local->o.kind != OPR_COMPTIME)
-      return POOL(NONE);
-    s->own->local_uses++;
-    return local->o.value;
+    if (local != NULL) {
+      s->own->local_uses++;
+      return local->o.kind == OPR_COMPTIME ? local->o.value : POOL(NONE);
+    }
+    const Memo *constant = memo_of(s, n);
+    return constant != NULL ? constant->value : POOL(NONE);
   }
   const Memo *memo = is_memoised(n) ? memo_of(s, n) : NULL;
   return memo != NULL && pool_eq(memo->want, want) && (comptime || !memo->comptime)

@@ -1,8 +1,8 @@
 /* The evaluator: one lazy partial evaluator from syntax tree to comptime values and typed IR.
  *
- * Reading order: evaluation.c, scope.c, exits.c, sema_decl.c, sema_expr.c, sema_operand.c,
- * sema_place.c, sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c, sema_symbolic.c, sema_emit.c,
- * builtin_call.c, settings.c.
+ * Reading order: evaluation.c, scope.c, replay.c, exits.c, sema_decl.c, sema_expr.c,
+ * sema_operand.c, sema_place.c, sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c,
+ * sema_symbolic.c, sema_emit.c, builtin_call.c, settings.c.
  *
  * The main idea: there is one walker.  Each construct has one function that checks
  * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or
@@ -255,6 +255,15 @@ Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 
 void sema_count_steps(Sema *s, uint64_t n);
 /* Code emitted next belongs to the source at `span`. */
 void sema_at(Sema *s, Span span);
+/* Iterations of a loop that do the same for other tiles: replay.c.  There `again` does what a
+ * builtin has done; `what` is copied.  sema_replay_rereads: does the value of `n`, read since
+ * sema_replay_mark gave `before`, depend on the loop's counter, so that `again` has to read it? */
+typedef struct { uint64_t uses, effects; } ReplayMark;
+typedef bool ReplayAgain(Sema *s, const NodeBuiltinCall *call, Span at, const void *what);
+ReplayMark sema_replay_mark(const Sema *s);
+bool sema_replay_rereads(Sema *s, const Node *n, ReplayMark before);
+void sema_replay_act(Sema *s, const NodeBuiltinCall *call, Span at, ReplayAgain *again,
+                     const void *what, size_t bytes);
 /* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range); what
  * was computed on the way is kept for the next call with the same array. */
 PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);

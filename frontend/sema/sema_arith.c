@@ -397,7 +397,13 @@ static PoolId known_bool(Sema *s, const Node *n, unsigned depth)
              ? left : known_bool(s, binary->right, depth + 1);
 }
 
-PoolId bool_at_hand(Sema *s, const Node *n) { return known_bool(s, n, 0); }
+PoolId bool_at_hand(Sema *s, const Node *n)
+{
+  ReplayMark before = sema_replay_mark(s);
+  PoolId known = known_bool(s, n, 0);
+  replay_decide(s, n, before, known);
+  return known;
+}
 
 PoolId fold_at_hand(Sema *s, const NodeBinary *n, PoolId want)
 {

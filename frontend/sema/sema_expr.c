@@ -67,8 +67,12 @@ static Operand expr_ident(Sema *s, const Node *n)
     return operand_at(local->o, n->span);
   }
   Decl *d = sema_find_decl(s, s->now.module, name);
-  if (d != NULL)
-    return sema_decl_operand(s, d, n->span);
+  if (d != NULL) {
+    Operand o = sema_decl_operand(s, d, n->span);
+    if (o.kind == OPR_COMPTIME)
+      memo_put(s, n, POOL(NONE), o.value);
+    return o;
+  }
   PoolId known = scope_predeclared_type(s, name);
   if (!pool_is_none(known))
     return operand_at(operand_value(s, known), n->span);
@@ -144,6 +148,19 @@ static Operand union_literal(Sema *s, PoolId type, const PoolKey *k, const NodeS
   return operand_poison();
 }
 
+/* A part of a literal: only its value matters, unless the context wants a type. */
+static Operand literal_part(Sema *s, const Node *n, PoolId want)
+{
+  PoolId known = POOL(NONE);
+  if (pool_is_none(want)) {
+    known = value_at_hand(s, n, want, s->now.comptime);
+    if (pool_is_none(known))
+      known = bool_at_hand(s, n);
+  }
+  return pool_is_none(known) ? sema_load(s, sema_expr(s, n, want))
+                             : operand_at(operand_value(s, known), n->span);
+}
+
 static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
 {
   uint32_t count = n->fields.count;
@@ -180,7 +197,7 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
         is_bad = true;
       }
     PoolId field = wanted_field(s, shape, names[i], i);
-    parts[i] = sema_load(s, sema_expr(s, f->value, field));
+    parts[i] = literal_part(s, f->value, field);
     if (n->type != NULL && !pool_is_none(field))
       parts[i] = sema_coerce(s, parts[i], field, f->value->span);
     else if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
@@ -246,7 +263,7 @@ static Operand expr_list_init(Sema *s, const NodeListInit *n, PoolId want)
   Operand *parts = count <= FEW_PARTS ? few : arena_many(s->arena, Operand, count);
   for (uint32_t i = 0; i < count; i++) {
     PoolId field = wanted_field(s, type, STR_NONE, i);
-    parts[i] = sema_load(s, sema_expr(s, n->items.at[i], field));
+    parts[i] = literal_part(s, n->items.at[i], field);
     if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
       parts[i] = sema_coerce(s, parts[i], field, n->items.at[i]->span);
   }

@@ -99,6 +99,7 @@ typedef struct SemaPrivate {
                            * operands: only what leaves it alone is memoised.  sema_expr adds one
                            * for each builtin call that is not marked pure. */
   uint64_t local_uses;    /* grows with every use of a local: same purpose */
+  struct Replay *replay;  /* of the innermost loop that is unrolled, or NULL */
   void *outer;            /* the evaluation that this one stands in, for context.c */
   Local *locals;          /* stb_ds */
   Memo **memos;           /* by module; each by node index, NULL until needed */
@@ -302,6 +303,36 @@ StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
 /* The start address that the command line gives the section; false: none. */
 bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
 void sema_fill_globals(Sema *s);
+
+/* What is kept of a loop's iterations: replay.c. */
+typedef struct Replay {
+  struct Replay *outer;         /* that of the loop around */
+  const Frame *frame;           /* that the loop stands in */
+  bool is_off, is_repeating;    /* some iteration cannot be kept; one is being repeated */
+  uint32_t first_counter, behind_counters;      /* the loop's captures among the locals */
+  uint32_t n_cells;             /* comptime variables from outside */
+  uint64_t uses;                /* of the captures, but for what is read again */
+  struct ReplayDecision *decisions;     /* stb_ds: of this iteration */
+  struct ReplayAct *acts;               /* stb_ds: of all that are kept, and of this one */
+  struct ReplayPlace *places;           /* stb_ds: the tree; the first is its root */
+} Replay;
+/* What the counts were when an iteration began. */
+typedef struct { uint64_t effects; uint32_t acts; } ReplayStart;
+void replay_enter(Sema *s, Replay *r);
+void replay_leave(Sema *s, Replay *r);
+/* The captures of the next iteration have been declared, from that local on. */
+void replay_begin(Sema *s, uint32_t first_counter);
+/* Does what an earlier iteration did; false: none was like this one, which has to be walked,
+ * between replay_start and replay_keep.  `decide`: bool_at_hand. */
+typedef PoolId ReplayDecide(Sema *s, const Node *condition);
+bool replay_repeat(Sema *s, ReplayDecide *decide);
+void replay_start(Sema *s, ReplayStart *start);
+void replay_keep(Sema *s, const ReplayStart *start);
+/* A use of a local; a store to a comptime variable; the outcome of a condition, none if it is not
+ * at hand. */
+void replay_use(Sema *s, uint32_t local);
+void replay_store(Sema *s, uint32_t cell);
+void replay_decide(Sema *s, const Node *n, ReplayMark before, PoolId outcome);
 
 /* Kinds whose value is worth keeping when it depends on nothing local. */
 bool is_memoised(const Node *n);

@@ -448,6 +448,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     }
     target.type = target.packed;
   }
+  replay_store(s, target.cell);
   value_to_leaves(s->pool, target.type, value.value, &s->own->leaves[cell->first + target.leaf]);
 }
 

@@ -706,7 +706,13 @@ static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, in
   declare_capture(s, n->item, item);
   if (name_is_given(n->index))
     declare_capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
-  sema_stmt(s, n->body);
+  replay_begin(s, scope.n_locals);
+  if (!replay_repeat(s, bool_at_hand)) {
+    ReplayStart start;
+    replay_start(s, &start);
+    sema_stmt(s, n->body);
+    replay_keep(s, &start);
+  }
   scope_close(s, scope);
   return iteration_ends(s, target) && diags_error_count(s->diags) == errors;
 }
@@ -741,14 +747,17 @@ static void for_unrolled(Sema *s, const NodeFor *n, Operand o)
   if (k.kind == PK_POISON)
     return;
   Target target;
+  Replay replay;
   uint32_t iterations = 0;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  replay_enter(s, &replay);
   if (k.kind == PK_RANGE)
     for_range_known(s, n, &target, &k);
   else if (is_sequence)
     for (uint32_t i = 0; i < k.u.aggregate.n; i++)
       if (!for_body(s, n, &target, operand_value(s, k.u.aggregate.elems[i]), i, &iterations))
         break;
+  replay_leave(s, &replay);
   unrolled_ends(s, &target);
 }
 
@@ -759,8 +768,10 @@ static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
   bool is_array = k.kind == PK_ARRAY_TYPE;
   uint64_t count = is_array ? type_element_count(s->pool, o.type) : k.u.fields.n;
   Target target;
+  Replay replay;
   uint32_t iterations = 0;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
+  replay_enter(s, &replay);
   for (uint32_t i = 0; i < count; i++) {
     int64_t each = is_array ? type_bytes(s->pool, k.u.array.element) : 0;
     Operand item = is_array ? place_part(s, o, each * i, k.u.array.element)
@@ -769,6 +780,7 @@ static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
     if (!for_body(s, n, &target, sema_load(s, item), i, &iterations))
       break;
   }
+  replay_leave(s, &replay);
   unrolled_ends(s, &target);
 }
 

@@ -1,0 +1,225 @@
+/* Iterations of a loop at compile time that do what an earlier one has done.
+ *
+ * Layouts give each tile its program and routes, mostly in loops over the coordinates, where a few
+ * conditions choose between cases.  So the evaluator walks a body of such a loop once per case.  It
+ * keeps the outcomes of the conditions in which the loop's counter had a part, and the acts: what
+ * builtins have done to the tiles that their arguments name.  The outcomes make a tree.  A later
+ * iteration decides the same conditions in the same order; where they lead to an end of the tree,
+ * it repeats the acts with its own coordinates.
+ *
+ * An iteration is kept only if the counter was used for nothing but such conditions and what acts
+ * read again, and if the iteration has left nothing else behind: no value in an outer variable, no
+ * effect of other builtins or in functions.  What is read again must have no effects, and must not
+ * name what the body declares, as that is not there then.  The first iteration that does more ends
+ * the keeping, for this loop. */
+#include "frontend/sema/sema_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "stb_ds.h"
+
+struct ReplayAct {
+  const NodeBuiltinCall *call;
+  Span at;
+  ReplayAgain *again;
+  const void *what;
+};
+struct ReplayDecision { const Node *condition; bool outcome; };
+/* In the tree: a condition with the places by its outcome (0: not seen yet), or an end. */
+struct ReplayPlace {
+  const Node *condition;        /* NULL: an end, or not known yet */
+  uint32_t next[2];
+  bool is_end;
+  uint32_t first_act, n_acts;
+};
+
+/* What keeps the iteration that is walked; NULL: nothing does. */
+static Replay *find_keeper(const Sema *s)
+{
+  Replay *r = s->own->replay;
+  return r != NULL && !r->is_off && !r->is_repeating ? r : NULL;
+}
+
+void replay_enter(Sema *s, Replay *r)
+{
+  *r = (Replay){.outer = s->own->replay, .frame = s->now.frame,
+                .is_off = sema_emits(s) || s->session->listener != NULL};
+  s->own->replay = r;
+}
+
+void replay_leave(Sema *s, Replay *r)
+{
+  arrfree(r->acts);
+  arrfree(r->decisions);
+  arrfree(r->places);
+  s->own->replay = r->outer;
+}
+
+void replay_begin(Sema *s, uint32_t first_counter)
+{
+  Replay *r = s->own->replay;
+  r->first_counter = first_counter;
+  r->behind_counters = (uint32_t)arrlenu(s->own->locals);
+}
+
+/* ---- uses ----------------------------------------------------------------------------------- */
+
+void replay_use(Sema *s, uint32_t local)
+{
+  for (Replay *r = s->own->replay; r != NULL; r = r->outer)
+    r->uses += local >= r->first_counter && local < r->behind_counters;
+}
+
+void replay_store(Sema *s, uint32_t cell)
+{
+  for (Replay *r = s->own->replay; r != NULL; r = r->outer)
+    r->is_off |= cell < r->n_cells;
+}
+
+typedef struct { const Sema *s; bool found; } InnerSearch;
+
+static void search_inner(void *context, Node *n)
+{
+  InnerSearch *search = context;
+  const SemaPrivate *own = search->s->own;
+  size_t i = own->replay->behind_counters;
+  for (; n->kind == ND_IDENT && i < arrlenu(own->locals); i++)
+    search->found |= str_eq(own->locals[i].name, node_ident(n)->name);
+  node_visit_children(n, search_inner, search);
+}
+
+/* Does it name a local that the body has declared so far? */
+static bool names_inner(const Sema *s, const Node *n)
+{
+  InnerSearch search = {.s = s};
+  search_inner(&search, (Node *)n);
+  return search.found;
+}
+
+ReplayMark sema_replay_mark(const Sema *s)
+{
+  return (ReplayMark){s->own->replay != NULL ? s->own->replay->uses : 0, s->own->effects};
+}
+
+bool sema_replay_rereads(Sema *s, const Node *n, ReplayMark before)
+{
+  Replay *r = find_keeper(s);
+  if (r == NULL || r->uses == before.uses)
+    return false;
+  r->is_off = names_inner(s, n) || s->own->effects != before.effects;
+  r->uses = before.uses;
+  return true;
+}
+
+void replay_decide(Sema *s, const Node *n, ReplayMark before, PoolId outcome)
+{
+  Replay *r = find_keeper(s);
+  if (pool_is_none(outcome)) {          /* the walk reads the operands once more */
+    if (r != NULL)
+      r->uses = before.uses;
+  } else if (sema_replay_rereads(s, n, before)) {
+    arrput(r->decisions, ((struct ReplayDecision){n, value_is_true(outcome)}));
+  }
+}
+
+void sema_replay_act(Sema *s, const NodeBuiltinCall *call, Span at, ReplayAgain *again,
+                     const void *what, size_t bytes)
+{
+  Replay *r = find_keeper(s);
+  if (r != NULL && s->now.frame != r->frame)    /* it knows the names of a function only */
+    r->is_off = true;
+  if (r == NULL || r->is_off)
+    return;
+  void *kept = arena_alloc(s->arena, bytes, _Alignof(max_align_t));
+  memcpy(kept, what, bytes);
+  arrput(r->acts, ((struct ReplayAct){call, at, again, kept}));
+}
+
+/* ---- keeping an iteration ------------------------------------------------------------------- */
+
+void replay_start(Sema *s, ReplayStart *start)
+{
+  Replay *r = find_keeper(s);
+  if (r == NULL)
+    return;
+  *start = (ReplayStart){s->own->effects, (uint32_t)arrlenu(r->acts)};
+  r->n_cells = (uint32_t)arrlenu(s->own->cells);
+  r->uses = 0;
+  arrsetlen(r->decisions, 0);
+}
+
+static uint32_t add_place(Replay *r)
+{
+  arrput(r->places, ((struct ReplayPlace){.condition = NULL}));
+  return (uint32_t)arrlenu(r->places) - 1;
+}
+
+/* The place to which the decisions of the iteration lead; false: other conditions than before. */
+static bool place_of_decisions(Replay *r, uint32_t *out)
+{
+  uint32_t at = arrlenu(r->places) == 0 ? add_place(r) : 0;
+  for (size_t i = 0; i < arrlenu(r->decisions); i++) {
+    struct ReplayDecision d = r->decisions[i];
+    if (r->places[at].is_end ||
+        (r->places[at].condition != NULL && r->places[at].condition != d.condition))
+      return false;
+    r->places[at].condition = d.condition;
+    uint32_t next = r->places[at].next[d.outcome];
+    if (next == 0) {
+      next = add_place(r);
+      r->places[at].next[d.outcome] = next;
+    }
+    at = next;
+  }
+  *out = at;
+  return r->places[at].condition == NULL && !r->places[at].is_end;
+}
+
+void replay_keep(Sema *s, const ReplayStart *start)
+{
+  Replay *r = find_keeper(s);
+  uint32_t at;
+  if (r == NULL)
+    return;
+  uint32_t n_acts = (uint32_t)arrlenu(r->acts) - start->acts;
+  r->is_off = r->uses != 0 || s->own->effects != start->effects + n_acts ||
+              !place_of_decisions(r, &at);
+  if (r->is_off)
+    return;
+  struct ReplayPlace *end = &r->places[at];
+  end->is_end = true;
+  end->first_act = start->acts;
+  end->n_acts = n_acts;
+}
+
+/* ---- repeating one -------------------------------------------------------------------------- */
+
+/* The end to which the conditions lead this iteration; NULL: none has been there. */
+static const struct ReplayPlace *find_end(Sema *s, const Replay *r, ReplayDecide *decide)
+{
+  uint32_t at = 0;
+  while (!r->places[at].is_end) {
+    PoolId outcome = decide(s, r->places[at].condition);
+    if (pool_is_none(outcome))
+      return NULL;
+    at = r->places[at].next[value_is_true(outcome)];
+    if (at == 0)
+      return NULL;
+  }
+  return &r->places[at];
+}
+
+bool replay_repeat(Sema *s, ReplayDecide *decide)
+{
+  Replay *r = s->own->replay;
+  if (r->is_off || arrlenu(r->places) == 0)
+    return false;
+  r->is_repeating = true;
+  const struct ReplayPlace *end = find_end(s, r, decide);
+  for (uint32_t i = 0; end != NULL && i < end->n_acts; i++) {
+    const struct ReplayAct *act = &r->acts[end->first_act + i];
+    act->again(s, act->call, act->at, act->what);
+  }
+  r->is_repeating = false;
+  return end != NULL;
+}

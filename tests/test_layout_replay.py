@@ -1,0 +1,169 @@
+"""Loops of a layout whose iterations the compiler repeats without walking them: random layouts come
+out as they do where it walks every iteration, as it does around a loop in the body."""
+import re
+
+import harness
+
+PE = """
+param p: bool = false;
+param q: comptime_int = 0;
+var a: i32 = if (p) 3 else 4;
+var w = @zeros([if (q > 0 and q < 20) q else 1]u16);
+task t() void {
+  w[0] = @as(u16, a);
+}
+comptime {
+  @bind_local_task(t, @get_local_task_id(9));
+  @activate(@get_local_task_id(9));
+}
+"""
+HEAD = """
+const one: color = @get_color(1);
+const two: color = @get_color(2);
+const colors = [2]color { @get_color(3), @get_color(4) };
+const last: i32 = 6;
+fn edge(y: i16) bool {
+  return y == 0 or y == last;
+}
+fn route(x: i16, y: i16) i16 {
+  @set_color_config(x, y, @get_color(5), .{ .routes = .{ .rx = .{ WEST }, .tx = .{ EAST } } });
+  return 3;
+}
+"""
+ROUTES = [".{ .routes = .{ .rx = .{ WEST }, .tx = .{ EAST } } }",
+          ".{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } }",
+          ".{ .routes = .{ .rx = .{ from }, .tx = .{ SOUTH } } }"]
+
+
+# Statements that have effects beside those on tiles.
+WALKED = ["count += 1;", "count += @as(i32, y);", "@comptime_print({number});", "continue;",
+          "@comptime_assert({condition});", "break :rows;", "x + 1;", "_ = route(x, y);",
+          "if (y == {number}) {{ _ = route(x, 2); }}",
+          "for (@range(i16, 2)) |k| {{ count += @as(i32, k); }}",
+          "for (@range(i16, 2)) |k| {{ count += @as(i32, k + y); }}",
+          "for (@range(i16, 2)) |k| {{ if (k == y) {{ count += 3; }} }}",
+          "switch (y) {{ 0 => {{}}, else => {{ count += 1; }} }}"]
+
+
+BLOCK = f"blk: {{ @set_color_config(x, y, @get_color(5), {ROUTES[0]}); break :blk y; }}"
+
+
+class Body:
+    """A random body of the inner loop, over x, y, last and the names that it declares."""
+
+    def __init__(self, random):
+        self.random = random
+        self.names = ["x", "y", "last"]
+        self.inner = 0
+        self.wild = self.often(0.3)          # sums and calls that only a walk can do, mistakes
+        self.walked = self.pick(*WALKED) if self.often(0.5) else None
+
+    def pick(self, *choices):
+        return choices[self.random.integers(len(choices))]
+
+    def often(self, chance):
+        return self.random.random() < chance
+
+    def number(self, depth=1):
+        if depth == 0 or self.often(0.6):
+            return self.pick(*self.names, str(self.random.integers(0, 9)))
+        op, factor = self.pick("+", "-", "*", "%"), self.pick("2", "3", "7")
+        return f"({self.number(depth - 1)} {op} {factor})"
+
+    def condition(self, depth=2):
+        if depth == 0 or self.often(0.6):
+            op = self.pick("==", "==", "!=", "<", "<=", ">", ">=")
+            return f"{self.number()} {op} {self.number()}"
+        if self.often(0.2):
+            return f"!({self.condition(depth - 1)})"
+        if self.wild and self.often(0.2):
+            return "edge(y)"
+        return f"({self.condition(depth - 1)} {self.pick('and', 'or')} {self.condition(depth - 1)})"
+
+    def place(self):
+        if self.wild and self.often(0.1):
+            return self.pick("x, route(x, y)", "x, blk: { _ = route(x, y); break :blk y; }")
+        if self.wild and self.often(0.2):
+            return f"x, {self.pick(self.number(), *self.names[3:], 'y')}"
+        return "x, y"
+
+    def code(self):
+        q = self.number() if self.often(0.3) else str(self.random.integers(0, 5))
+        if self.wild and self.often(0.3):
+            q = self.pick("route(x, y)", "route(x, 0)", BLOCK)
+        file = '"pe.csl"' if not self.wild or self.often(0.98) else '"other.csl"'
+        return f"@set_tile_code({self.place()}, {file}, .{{ .p = {self.condition(1)}, .q = {q} }});"
+
+    def color(self):
+        name = self.pick("one", "two", "colors[1]", "way")
+        if self.wild and self.often(0.2):
+            name = "colors[@as(u16, y) % 2]"
+        return f"@set_color_config({self.place()}, {name}, {self.pick(*ROUTES)});"
+
+    def statement(self, depth):
+        kind = self.random.random()
+        if kind < 0.35 and depth:
+            other = f" else {{ {self.statement(depth - 1)} }}" if self.often(0.5) else ""
+            return f"if ({self.condition()}) {{ {self.statement(depth - 1)} }}{other}"
+        if kind < 0.6 and self.walked:
+            return self.walked.format(number=self.number(), condition=self.condition())
+        return self.color()
+
+    def declare(self):
+        self.inner += 1
+        name = f"v{self.inner}" if self.often(0.8) or "last" not in self.names[:3] else "last"
+        kind = self.pick("const", "const", "const", "var") if self.wild else "const"
+        value = self.number() if self.wild else self.pick("x", "last",
+                                                          f"if ({self.condition()}) 2 else 3")
+        if name == "last":               # hides the one of the file
+            self.names.remove(name)
+        self.names.append(name)
+        return f"{kind} {name}: i32 = {value};"
+
+    def text(self):
+        lines = [f"const way = if ({self.condition()}) one else two;",
+                 f"const from = if ({self.condition()}) RAMP else WEST;"]
+        lines += [self.declare() for _ in range(self.random.integers(0, 3))]
+        lines.append(self.code())
+        lines += [self.statement(2) for _ in range(self.random.integers(0, 4))]
+        return "\n".join("      " + line for line in lines)
+
+
+def layout(random, body):
+    """The layout, twice: with the body as it is, and with a loop around it."""
+    rows = body.pick("@range(i16, 7)", "@range(i16, 7)", "@range(i16, 6, -1, -1)",
+                     "[7]i16 { 3, 0, 1, 6, 5, 2, 4 }", "@range(i16, 0, 7, 3)")
+    text = body.text()
+    for around in (("", ""), ("for ([1]u16 { 0 }) |_| {", "}")):
+        yield f"""{HEAD}
+layout {{
+  @set_rectangle(3, 7);
+  var count: i32 = 0;
+  for (@range(i16, 3)) |x| {{
+    rows: for ({rows}) |y, i| {{ {around[0]}
+{text}
+    }} {around[1]}
+  }}
+  @comptime_print(count);
+}}
+"""
+
+
+def outcome(tmp_path, name, text):
+    (tmp_path / "layout.csl").write_text(text)
+    done = harness.cslc(tmp_path / "layout.csl", "-o", tmp_path / name, expect=None)
+    image = (tmp_path / name).read_bytes() if done.code == 0 else b""
+    return done.code, re.sub(re.escape(name), "", done.out), done.err, image
+
+
+def test_random_layouts(tmp_path):
+    (tmp_path / "pe.csl").write_text(PE)
+    random = harness.commit_random("loops of layouts")
+    codes = []
+    for _ in range(150):
+        body = Body(random)
+        plain, walked = layout(random, body)
+        a, b = outcome(tmp_path, "a.bin", plain), outcome(tmp_path, "b.bin", walked)
+        assert a == b, plain
+        codes.append(a[0])
+    assert 30 < codes.count(0) < 140
