@@ -1,17 +1,19 @@
-/* Iterations of a loop at compile time that do what an earlier one has done.
+/* Iterations of loops, and calls, at compile time that do what an earlier one has done.
  *
- * Layouts give each tile its program and routes, mostly in loops over the coordinates, where a few
- * conditions choose between cases.  So the evaluator walks a body of such a loop once per case.  It
- * keeps the outcomes of the conditions in which the loop's counter had a part, and the acts: what
- * builtins have done to the tiles that their arguments name.  The outcomes make a tree.  A later
- * iteration decides the same conditions in the same order; where they lead to an end of the tree,
- * it repeats the acts with its own coordinates.
+ * Layouts give each tile its program, parameters and routes, mostly in loops and functions of the
+ * coordinates, where a few conditions choose between cases.  So the evaluator walks such a body
+ * once per case.  It keeps the outcomes of the conditions in which a counter had a part, that is
+ * the captures of the loop or the integers among the arguments; the value of a call; and the acts:
+ * what builtins have done to the tiles that their arguments name.  The outcomes make a tree.  A
+ * later iteration or call decides the same conditions in the same order; where they lead to an end
+ * of the tree, it has the value kept there and repeats the acts with its own coordinates.
  *
- * An iteration is kept only if the counter was used for nothing but such conditions and what acts
- * read again, and if the iteration has left nothing else behind: no value in an outer variable, no
+ * An iteration or call is kept only if its counters were used for nothing but such conditions and
+ * what acts read again, and if it has left nothing else behind: no value in an outer variable, no
  * effect of other builtins or in functions.  What is read again must have no effects, and must not
- * name what the body declares, as that is not there then.  The first iteration that does more ends
- * the keeping, for this loop. */
+ * name what the body declares, as that is not there then.  A few that do more end the keeping, for
+ * this loop or function; one does not, since constants of the file are at hand from their second
+ * use on. */
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>
@@ -30,36 +32,59 @@ struct ReplayPlace {
   const Node *condition;        /* NULL: an end, or not known yet */
   uint32_t next[2];
   bool is_end;
+  PoolId value;                 /* of a call */
   uint32_t first_act, n_acts;
 };
+enum { MOST_PLACES = 1 << 16, MOST_NOT_KEPT = 3 };
 
-/* What keeps the iteration that is walked; NULL: nothing does. */
+/* What keeps what is walked; NULL: nothing does. */
 static Replay *find_keeper(const Sema *s)
 {
   Replay *r = s->own->replay;
   return r != NULL && !r->is_off && !r->is_repeating ? r : NULL;
 }
 
+void replay_free(Replay *r)
+{
+  arrfree(r->acts);
+  arrfree(r->decisions);
+  arrfree(r->places);
+}
+
 void replay_enter(Sema *s, Replay *r)
 {
-  *r = (Replay){.outer = s->own->replay, .frame = s->now.frame,
-                .is_off = sema_emits(s) || s->session->listener != NULL};
+  r->is_off |= sema_emits(s) || s->session->listener != NULL;
+  r->is_entered = true;
+  r->outer = s->own->replay;
   s->own->replay = r;
 }
 
 void replay_leave(Sema *s, Replay *r)
 {
-  arrfree(r->acts);
-  arrfree(r->decisions);
-  arrfree(r->places);
   s->own->replay = r->outer;
+  r->is_entered = false;
+  if (r->is_off)
+    replay_free(r);
 }
 
-void replay_begin(Sema *s, uint32_t first_counter)
+void replay_begin(Sema *s, uint32_t first_counter, uint32_t constant)
 {
   Replay *r = s->own->replay;
   r->first_counter = first_counter;
   r->behind_counters = (uint32_t)arrlenu(s->own->locals);
+  r->constant = constant;
+}
+
+Replay *replay_of_call(Sema *s, uint64_t key)
+{
+  uint32_t at;
+  if (pair_get(&s->own->call_places, key, &at))
+    return s->own->calls_kept[at]->is_entered ? NULL : s->own->calls_kept[at];
+  Replay *r = arena_new(s->arena, Replay);
+  *r = (Replay){.outer = NULL};
+  pair_put(&s->own->call_places, key, (uint32_t)arrlenu(s->own->calls_kept));
+  arrput(s->own->calls_kept, r);
+  return r;
 }
 
 /* ---- uses ----------------------------------------------------------------------------------- */
@@ -67,13 +92,14 @@ void replay_begin(Sema *s, uint32_t first_counter)
 void replay_use(Sema *s, uint32_t local)
 {
   for (Replay *r = s->own->replay; r != NULL; r = r->outer)
-    r->uses += local >= r->first_counter && local < r->behind_counters;
+    r->uses += local >= r->first_counter && local < r->behind_counters &&
+               (r->constant >> (local - r->first_counter) & 1) == 0;
 }
 
 void replay_store(Sema *s, uint32_t cell)
 {
   for (Replay *r = s->own->replay; r != NULL; r = r->outer)
-    r->is_off |= cell < r->n_cells;
+    r->does_more |= cell < r->n_cells;
 }
 
 typedef struct { const Sema *s; bool found; } InnerSearch;
@@ -106,7 +132,7 @@ bool sema_replay_rereads(Sema *s, const Node *n, ReplayMark before)
   Replay *r = find_keeper(s);
   if (r == NULL || r->uses == before.uses)
     return false;
-  r->is_off = names_inner(s, n) || s->own->effects != before.effects;
+  r->does_more |= names_inner(s, n) || s->own->effects != before.effects;
   r->uses = before.uses;
   return true;
 }
@@ -126,16 +152,14 @@ void sema_replay_act(Sema *s, const NodeBuiltinCall *call, Span at, ReplayAgain 
                      const void *what, size_t bytes)
 {
   Replay *r = find_keeper(s);
-  if (r != NULL && s->now.frame != r->frame)    /* it knows the names of a function only */
-    r->is_off = true;
-  if (r == NULL || r->is_off)
+  if (r == NULL)
     return;
   void *kept = arena_alloc(s->arena, bytes, _Alignof(max_align_t));
   memcpy(kept, what, bytes);
   arrput(r->acts, ((struct ReplayAct){call, at, again, kept}));
 }
 
-/* ---- keeping an iteration ------------------------------------------------------------------- */
+/* ---- keeping ------------------------------------------------------------------------------- */
 
 void replay_start(Sema *s, ReplayStart *start)
 {
@@ -145,6 +169,7 @@ void replay_start(Sema *s, ReplayStart *start)
   *start = (ReplayStart){s->own->effects, (uint32_t)arrlenu(r->acts)};
   r->n_cells = (uint32_t)arrlenu(s->own->cells);
   r->uses = 0;
+  r->does_more = false;
   arrsetlen(r->decisions, 0);
 }
 
@@ -154,7 +179,7 @@ static uint32_t add_place(Replay *r)
   return (uint32_t)arrlenu(r->places) - 1;
 }
 
-/* The place to which the decisions of the iteration lead; false: other conditions than before. */
+/* The place to which the decisions lead; false: other conditions than before, or too many. */
 static bool place_of_decisions(Replay *r, uint32_t *out)
 {
   uint32_t at = arrlenu(r->places) == 0 ? add_place(r) : 0;
@@ -172,29 +197,33 @@ static bool place_of_decisions(Replay *r, uint32_t *out)
     at = next;
   }
   *out = at;
-  return r->places[at].condition == NULL && !r->places[at].is_end;
+  return r->places[at].condition == NULL && !r->places[at].is_end &&
+         arrlenu(r->places) < MOST_PLACES;
 }
 
-void replay_keep(Sema *s, const ReplayStart *start)
+void replay_keep(Sema *s, const ReplayStart *start, PoolId value)
 {
   Replay *r = find_keeper(s);
   uint32_t at;
   if (r == NULL)
     return;
   uint32_t n_acts = (uint32_t)arrlenu(r->acts) - start->acts;
-  r->is_off = r->uses != 0 || s->own->effects != start->effects + n_acts ||
-              !place_of_decisions(r, &at);
-  if (r->is_off)
+  if (r->does_more || r->uses != 0 || s->own->effects != start->effects + n_acts ||
+      !place_of_decisions(r, &at)) {
+    r->is_off = ++r->n_not_kept == MOST_NOT_KEPT;
+    arrsetlen(r->acts, start->acts);
     return;
+  }
   struct ReplayPlace *end = &r->places[at];
   end->is_end = true;
+  end->value = value;
   end->first_act = start->acts;
   end->n_acts = n_acts;
 }
 
-/* ---- repeating one -------------------------------------------------------------------------- */
+/* ---- repeating ----------------------------------------------------------------------------- */
 
-/* The end to which the conditions lead this iteration; NULL: none has been there. */
+/* The end to which the conditions lead now; NULL: none has been there. */
 static const struct ReplayPlace *find_end(Sema *s, const Replay *r, ReplayDecide *decide)
 {
   uint32_t at = 0;
@@ -209,7 +238,7 @@ static const struct ReplayPlace *find_end(Sema *s, const Replay *r, ReplayDecide
   return &r->places[at];
 }
 
-bool replay_repeat(Sema *s, ReplayDecide *decide)
+bool replay_repeat(Sema *s, ReplayDecide *decide, PoolId *value)
 {
   Replay *r = s->own->replay;
   if (r->is_off || arrlenu(r->places) == 0)
@@ -218,8 +247,11 @@ bool replay_repeat(Sema *s, ReplayDecide *decide)
   const struct ReplayPlace *end = find_end(s, r, decide);
   for (uint32_t i = 0; end != NULL && i < end->n_acts; i++) {
     const struct ReplayAct *act = &r->acts[end->first_act + i];
+    s->own->effects++;
     act->again(s, act->call, act->at, act->what);
   }
   r->is_repeating = false;
+  if (end != NULL)
+    *value = end->value;
   return end != NULL;
 }

@@ -292,19 +292,69 @@ static bool is_stable(Sema *s, PoolId value, uint32_t *left)
          pool_kind(s->pool, pool_type_of(s->pool, value)) == PK_ARRAY_TYPE;
 }
 
-static bool call_key(Sema *s, const Binding *b, uint64_t *key)
+static bool has_stable_args(Sema *s, const Binding *b)
+{
+  uint32_t n = b->fn->params.count, left = MOST_LOOKED_AT;
+  bool is = n <= FEW_ARGS;
+  for (uint32_t i = 0; is && i < n; i++)
+    is = is_stable(s, b->args[i].value, &left);
+  return is;
+}
+
+static uint64_t key_of(Sema *s, const Binding *b, const PoolId *values, uint32_t n)
+{
+  return (uint64_t)b->func << 32 | pool_aggregate(s->pool, POOL(ANYTYPE), values, n).raw;
+}
+
+static uint64_t key_of_args(Sema *s, const Binding *b)
 {
   PoolId few[FEW_ARGS];
-  uint32_t n = b->fn->params.count, left = MOST_LOOKED_AT;
-  if (n > FEW_ARGS || s->funcs[b->func].has_effects)
-    return false;
-  for (uint32_t i = 0; i < n; i++) {
+  uint32_t n = b->fn->params.count;
+  for (uint32_t i = 0; i < n; i++)
     few[i] = b->args[i].value;
-    if (!is_stable(s, few[i], &left))
-      return false;
+  return key_of(s, b, few, n);
+}
+
+/* What keeps the calls with the same arguments but for integers; NULL: nothing does.  `constant`:
+ * the named arguments that are no integers, a bit each. */
+static Replay *replay_of(Sema *s, const Binding *b, uint32_t *constant)
+{
+  PoolId few[FEW_ARGS];
+  uint32_t n = b->fn->params.count, named = 0, integers = 0;
+  *constant = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t value;
+    bool is_integer = pool_int_value(s->pool, b->args[i].value, &value) &&
+                      type_is_int(s->pool, b->args[i].type);
+    few[i] = is_integer ? b->args[i].type : b->args[i].value;
+    integers += is_integer;
+    if (name_is_given(param_name(b->fn, i)))
+      *constant |= (uint32_t)!is_integer << named++;
   }
-  *key = (uint64_t)b->func << 32 | pool_aggregate(s->pool, POOL(ANYTYPE), few, n).raw;
-  return true;
+  Replay *r = integers > 0 ? replay_of_call(s, key_of(s, b, few, n)) : NULL;
+  return r != NULL && !r->is_off ? r : NULL;
+}
+
+/* The body of a call in its frame, walked or as an earlier call had it.  `first`: the local with
+ * the first argument. */
+static Operand walk_or_repeat(Sema *s, const Binding *b, Replay *r, uint32_t first,
+                              uint32_t constant)
+{
+  PoolId value;
+  Operand out;
+  replay_enter(s, r);
+  replay_begin(s, first, constant);
+  if (replay_repeat(s, bool_at_hand, &value)) {
+    out = operand_value(s, value);
+  } else {
+    ReplayStart start;
+    replay_start(s, &start);
+    out = walk_body(s, b);
+    r->does_more |= out.kind != OPR_COMPTIME;
+    replay_keep(s, &start, out.value);
+  }
+  replay_leave(s, r);
+  return out;
 }
 
 static Operand call_comptime(Sema *s, const Binding *b)
@@ -315,8 +365,11 @@ static Operand call_comptime(Sema *s, const Binding *b)
       operand_report_run_time(s, &b->args[i]);
       return operand_poison();
     }
-  uint64_t key = 0;
-  bool has_key = call_key(s, b, &key);
+  bool is_stable = has_stable_args(s, b);
+  uint32_t constant = 0;
+  Replay *r = is_stable ? replay_of(s, b, &constant) : NULL;
+  bool has_key = is_stable && r == NULL && !s->funcs[b->func].has_effects;
+  uint64_t key = has_key ? key_of_args(s, b) : 0;
   uint32_t known;
   if (has_key && pair_get(&s->own->calls, key, &known))
     return operand_value(s, (PoolId){known});
@@ -329,8 +382,9 @@ static Operand call_comptime(Sema *s, const Binding *b)
   uint32_t errors = (uint32_t)diags_error_count(s->diags);
   sema_enter(s, &frame, walk_comptime_in(s, s->funcs[b->func].decl_module), &saved);
   s->own->depth++;
+  uint32_t first = (uint32_t)arrlenu(s->own->locals);
   add_params(s, b, n);
-  Operand out = walk_body(s, b);
+  Operand out = r != NULL ? walk_or_repeat(s, b, r, first, constant) : walk_body(s, b);
   bool is_dead = s->is_dead;
   s->own->depth--;
   sema_leave(s, &saved);

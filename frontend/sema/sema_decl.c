@@ -48,6 +48,10 @@ void sema_own_destroy(Sema *s)
   pair_free(&own->types);
   pair_free(&own->instances);
   pair_free(&own->calls);
+  pair_free(&own->call_places);
+  for (size_t i = 0; i < arrlenu(own->calls_kept); i++)
+    replay_free(own->calls_kept[i]);
+  arrfree(own->calls_kept);
   pair_free(&own->constants);
   pair_free(&own->coercible);
   pair_free(&own->coerced);

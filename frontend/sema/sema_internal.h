@@ -99,7 +99,9 @@ typedef struct SemaPrivate {
                            * operands: only what leaves it alone is memoised.  sema_expr adds one
                            * for each builtin call that is not marked pure. */
   uint64_t local_uses;    /* grows with every use of a local: same purpose */
-  struct Replay *replay;  /* of the innermost loop that is unrolled, or NULL */
+  struct Replay *replay;  /* of the innermost loop or call that is walked, or NULL */
+  struct Replay **calls_kept;     /* stb_ds */
+  PairMap call_places;    /* function and constant arguments -> one of calls_kept */
   void *outer;            /* the evaluation that this one stands in, for context.c */
   Local *locals;          /* stb_ds */
   Memo **memos;           /* by module; each by node index, NULL until needed */
@@ -304,30 +306,36 @@ StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
 bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
 void sema_fill_globals(Sema *s);
 
-/* What is kept of a loop's iterations: replay.c. */
+/* What is kept of a loop's iterations, or of the calls of a function: replay.c. */
 typedef struct Replay {
-  struct Replay *outer;         /* that of the loop around */
-  const Frame *frame;           /* that the loop stands in */
-  bool is_off, is_repeating;    /* some iteration cannot be kept; one is being repeated */
-  uint32_t first_counter, behind_counters;      /* the loop's captures among the locals */
+  struct Replay *outer;         /* that of the loop or call around */
+  /* nothing is kept; something is being repeated; the loop or call is entered; since replay_start,
+     something was done that cannot be repeated */
+  bool is_off, is_repeating, is_entered, does_more;
+  uint8_t n_not_kept;
+  uint32_t first_counter, behind_counters;      /* captures or arguments among the locals */
+  uint32_t constant;            /* those of them that are no counters, a bit each from the first */
   uint32_t n_cells;             /* comptime variables from outside */
-  uint64_t uses;                /* of the captures, but for what is read again */
-  struct ReplayDecision *decisions;     /* stb_ds: of this iteration */
+  uint64_t uses;                /* of the counters, but for what is read again */
+  struct ReplayDecision *decisions;     /* stb_ds: since replay_start */
   struct ReplayAct *acts;               /* stb_ds: of all that are kept, and of this one */
   struct ReplayPlace *places;           /* stb_ds: the tree; the first is its root */
 } Replay;
-/* What the counts were when an iteration began. */
+/* What the counts were then. */
 typedef struct { uint64_t effects; uint32_t acts; } ReplayStart;
 void replay_enter(Sema *s, Replay *r);
 void replay_leave(Sema *s, Replay *r);
-/* The captures of the next iteration have been declared, from that local on. */
-void replay_begin(Sema *s, uint32_t first_counter);
-/* Does what an earlier iteration did; false: none was like this one, which has to be walked,
- * between replay_start and replay_keep.  `decide`: bool_at_hand. */
+void replay_free(Replay *r);
+/* NULL: the function is being called. */
+Replay *replay_of_call(Sema *s, uint64_t key);
+/* The captures of the next iteration or the arguments have been declared, from that local on. */
+void replay_begin(Sema *s, uint32_t first_counter, uint32_t constant);
+/* Does what an earlier iteration or call did; false: none was like this one, which has to be
+ * walked, between replay_start and replay_keep.  `decide`: bool_at_hand.  `value`: of the call. */
 typedef PoolId ReplayDecide(Sema *s, const Node *condition);
-bool replay_repeat(Sema *s, ReplayDecide *decide);
+bool replay_repeat(Sema *s, ReplayDecide *decide, PoolId *value);
 void replay_start(Sema *s, ReplayStart *start);
-void replay_keep(Sema *s, const ReplayStart *start);
+void replay_keep(Sema *s, const ReplayStart *start, PoolId value);
 /* A use of a local; a store to a comptime variable; the outcome of a condition, none if it is not
  * at hand. */
 void replay_use(Sema *s, uint32_t local);

@@ -706,12 +706,13 @@ static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, in
   declare_capture(s, n->item, item);
   if (name_is_given(n->index))
     declare_capture(s, n->index, operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), index)));
-  replay_begin(s, scope.n_locals);
-  if (!replay_repeat(s, bool_at_hand)) {
+  PoolId none = POOL(NONE);
+  replay_begin(s, scope.n_locals, 0);
+  if (!replay_repeat(s, bool_at_hand, &none)) {
     ReplayStart start;
     replay_start(s, &start);
     sema_stmt(s, n->body);
-    replay_keep(s, &start);
+    replay_keep(s, &start, none);
   }
   scope_close(s, scope);
   return iteration_ends(s, target) && diags_error_count(s->diags) == errors;
@@ -747,7 +748,7 @@ static void for_unrolled(Sema *s, const NodeFor *n, Operand o)
   if (k.kind == PK_POISON)
     return;
   Target target;
-  Replay replay;
+  Replay replay = {.outer = NULL};
   uint32_t iterations = 0;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
   replay_enter(s, &replay);
@@ -758,6 +759,7 @@ static void for_unrolled(Sema *s, const NodeFor *n, Operand o)
       if (!for_body(s, n, &target, operand_value(s, k.u.aggregate.elems[i]), i, &iterations))
         break;
   replay_leave(s, &replay);
+  replay_free(&replay);
   unrolled_ends(s, &target);
 }
 
@@ -768,7 +770,7 @@ static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
   bool is_array = k.kind == PK_ARRAY_TYPE;
   uint64_t count = is_array ? type_element_count(s->pool, o.type) : k.u.fields.n;
   Target target;
-  Replay replay;
+  Replay replay = {.outer = NULL};
   uint32_t iterations = 0;
   target_push(s, &target, TARGET_LOOP, n->label, POOL(VOID));
   replay_enter(s, &replay);
@@ -781,6 +783,7 @@ static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
       break;
   }
   replay_leave(s, &replay);
+  replay_free(&replay);
   unrolled_ends(s, &target);
 }
 
