@@ -42,7 +42,8 @@ CASES = {
         ["TypeError", "must be a numpy array, not list"]),
     "an array that is too small": (
         RUNNING, "r.memcpy_d2h(np.zeros(35, np.float32), a, 0, 0, 3, 2, 6, **WIDE)",
-        ["ValueError", "35 elements", "3 x 2 tiles with 6 elements each needs 36"]),
+        ["ValueError", "holds 35 elements, fewer than the 36",
+         "for a region of 3 x 2 tiles with 6 elements each"]),
     "more elements than the symbol has": (
         RUNNING, "r.memcpy_h2d(a, np.zeros(42, np.float32), 0, 0, 3, 2, 7, **WIDE)",
         ["ValueError", "28 bytes do not fit 'a' of tile 0,0", "24 bytes"]),

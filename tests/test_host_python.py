@@ -127,6 +127,45 @@ def test_16_bit_copies_of_32_bit_elements_are_warned_of(program):
     assert "run.py" in ran.err
 
 
+def test_floats_in_16_bit_copies_are_warned_of(program):
+    """Their low halves mean nothing; 16-bit patterns in an array of float32 are fine."""
+    ran = script(program, """
+        h = r.get_id("h")
+        patterns = np.full(5, 1.5, np.float16).view(np.uint16).astype(np.uint32)
+        r.memcpy_h2d(h, patterns, 0, 0, 1, 1, 5, data_type=NARROW, **COPY)
+        r.memcpy_h2d(h, patterns.view(np.float32), 0, 0, 1, 1, 5, data_type=NARROW, **COPY)
+        r.memcpy_h2d(h, np.full(5, 1.5, np.float32), 0, 0, 1, 1, 5, data_type=NARROW, **COPY)
+        r.stop()
+    """)
+    assert ran.err.count("RuntimeWarning") == 1, ran.err
+    assert "memcpy_h2d: src has dtype float32" in ran.err
+    assert "input_array_to_u32(src.astype(np.float16), None, 1)" in ran.err
+
+
+def test_what_a_copy_does_not_take_is_warned_of(program):
+    """Such as the array of all tiles for a broadcast, which takes one row or column of it."""
+    ran = script(program, """
+        a, all_tiles = r.get_id("a"), np.zeros(36, np.float32)
+        r.memcpy_h2d(a, all_tiles, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d_stride(a, all_tiles[:24], 0, 0, 3, 2, 6, 2, 1, data_type=WIDE, **COPY)
+        r.memcpy_h2d(a, all_tiles, 0, 0, 3, 1, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d_colbcast(a, all_tiles, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d_rowbcast(a, all_tiles, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        text = message(r.memcpy_h2d_rowbcast, a, all_tiles[:9], 0, 0, 3, 2, 6, data_type=WIDE,
+                       **COPY)
+        assert text.endswith("fewer than the 12 for 2 rows with 6 elements each"), text
+        r.stop()
+    """)
+    told = [line.split("Warning: ")[1] for line in ran.err.splitlines() if "Warning: " in line]
+    assert told == [
+        "memcpy_h2d: src holds 36 elements; the copy takes the first 18, for a region of 3 x 1 "
+        "tiles with 6 elements each",
+        "memcpy_h2d_colbcast: src holds 36 elements; the copy takes the first 18, for 3 columns "
+        "with 6 elements each",
+        "memcpy_h2d_rowbcast: src holds 36 elements; the copy takes the first 12, for 2 rows "
+        "with 6 elements each"], ran.err
+
+
 def test_reading_past_a_variable_is_warned_of(program):
     """Existing programs do it; writing there is an error."""
     ran = script(program, """

@@ -42,7 +42,7 @@ def host_words(array, count, name, shape, writable=False):
         raise TypeError(f"{name} has dtype {array.dtype}; elements must be 32 bits wide, int32, "
                         "uint32 or float32 as this machine has them" + _dtype_hint(array.dtype))
     if array.size < count:
-        raise ValueError(f"{name} holds {array.size} elements; {shape} needs {count}")
+        raise ValueError(f"{name} holds {array.size} elements, fewer than the {count} for {shape}")
     if writable and not (array.flags.writeable and array.flags.c_contiguous):
         raise ValueError(f"{name} must be writable and contiguous; a slice or a transposed array "
                          "is neither a place of its own: copy into a new array, then out of it")

@@ -314,7 +314,20 @@ class SdkRuntime(Tiles):
         transfer.broadcast = broadcast
         transfer.x_step, transfer.y_step = strides
         words = self._words(transfer, src, f"{call}: src")
+        self._warn_of_source(call, src, words, transfer)
         return self._submit(self._library.wse_h2d, transfer, words, nonblock)
+
+    def _warn_of_source(self, call, src, words, transfer):
+        """What the copy takes in another way than the array looks."""
+        count = self._library.wse_transfer_words(ctypes.byref(transfer))
+        if src.size > count:
+            self._warn(f"{call}: src holds {src.size} elements; the copy takes the first {count}, "
+                       f"for {_shape_of(transfer)}")
+        if transfer.is_16bit and src.dtype.kind == "f" and (words >> np.uint32(16)).any():
+            self._warn(f"{call}: src has dtype {src.dtype}, and a copy of 16-bit elements moves "
+                       "the low half of each word, which is no number here; "
+                       "input_array_to_u32(src.astype(np.float16), None, 1) has 16-bit floats in "
+                       "the low halves")
 
     def _transfer(self, what, target, region, streaming, data_type, order):
         if streaming and not isinstance(target, (int, np.integer)):
@@ -333,9 +346,7 @@ class SdkRuntime(Tiles):
 
     def _words(self, transfer, array, name, writable=False):
         count = self._library.wse_transfer_words(ctypes.byref(transfer))
-        shape = (f"a region of {transfer.width} x {transfer.height} tiles with "
-                 f"{transfer.elements} elements each")
-        return host_words(array, count, name, shape, writable)
+        return host_words(array, count, name, _shape_of(transfer), writable)
 
     def _submit(self, function, transfer, words, nonblock):
         number = ctypes.c_uint64()
@@ -516,6 +527,14 @@ class SdkRuntime(Tiles):
             self._ended = failure
             self._end()            # what the tiles hold can be looked at
         raise failure
+
+
+def _shape_of(transfer):
+    """Where the number of its elements comes from."""
+    tiles = {wse_lib.SAME_IN_COLUMN: f"{transfer.width} columns",
+             wse_lib.SAME_IN_ROW: f"{transfer.height} rows"}.get(
+                 transfer.broadcast, f"a region of {transfer.width} x {transfer.height} tiles")
+    return f"{tiles} with {transfer.elements} elements each"
 
 
 def _choice(name, kind, value):
