@@ -276,6 +276,32 @@ def test_a_command_comes_from_the_south_west_corner_of_its_band(tmp_path, arch, 
             (x, y): x + rows[-1] - y for x in range(W) for y in rows}
 
 
+def test_exported_bytes_are_words_for_the_host(tmp_path):
+    layout = host_run.LAYOUT
+    at = layout.index("@export_name")
+    kinds = ("bool", "u8", "i8")
+    layout = layout[:at] + "".join(f'@export_name("{k}{n}", {k}, true); ' for k in kinds
+                                   for n in range(2)) + layout[at:]
+    pe = host_run.PE + "".join(
+        f"var {k}{n}: {k} = {'true' if k == 'bool' else n + 3};"
+        f" comptime {{ @export_symbol({k}{n}); }}\n"
+        for k in kinds for n in range(2))
+    script(host_run.build(tmp_path, layout, pe), """
+        def value(name):
+            words = np.full(1, 0xffff, np.uint32)
+            r.memcpy_d2h(words, r.get_id(name), 1, 1, 1, 1, 1, data_type=NARROW, **COPY)
+            return words[0]
+        names = [kind + number for kind in ("bool", "u8", "i8") for number in "01"]
+        assert [value(name) for name in names] == [1, 1, 3, 4, 3, 4]
+        for new, name in enumerate(names[2:], 250):
+            r.memcpy_h2d(r.get_id(name), np.full(6, new, np.uint32), 0, 0, W, H, 1,
+                         data_type=NARROW, **COPY)
+        assert [value(name) for name in names] == [1, 1, 250, 251, 252, 253]
+        assert r._library.wse_warnings(r._handle) is None
+        r.stop()
+    """)
+
+
 def test_pointers_are_followed_when_the_command_is_carried_out(program):
     run(program, """
         a, later = r.get_id("wide"), dict(streaming=False, order=ROW, data_type=WIDE, nonblock=True)

@@ -393,6 +393,20 @@ void setup_join_control_tasks(Sema *s)
 
 /* ---- what the program refers to ---------------------------------------------------------- */
 
+/* The host copies words: a single byte that it sees gets a byte of zeros behind it. */
+static void reference_export(Sema *s, const ExportedSymbol *export)
+{
+  enum { WORD_BYTES = 2 };
+  if (export->is_func) {
+    sema_func_ir(s, export->target);
+    return;
+  }
+  IrGlobalId id = sema_global_ir(s, export->target);
+  IrGlobal *g = &s->ir->globals[id.raw];
+  if (g->bytes < WORD_BYTES)
+    g->bytes = g->align = WORD_BYTES;
+}
+
 void setup_reference(Sema *s)
 {
   MachineSetup *setup = s->setup;
@@ -410,12 +424,8 @@ void setup_reference(Sema *s)
   for (unsigned q = 0; q < 2 * MAX_QUEUES; q++)
     if (setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES])
       sema_func_ir(s, setup->empty_handler[q / MAX_QUEUES][q % MAX_QUEUES] - 1);
-  for (size_t i = 0; i < arrlenu(setup->exports); i++) {
-    if (setup->exports[i].is_func)
-      sema_func_ir(s, setup->exports[i].target);
-    else
-      sema_global_ir(s, setup->exports[i].target);
-  }
+  for (size_t i = 0; i < arrlenu(setup->exports); i++)
+    reference_export(s, &setup->exports[i]);
   for (size_t i = 0; i < arrlenu(setup->dsrs); i++)
     if (!ir_global_is_none(setup->dsrs[i].desc.global))
       sema_global_ir(s, setup->dsrs[i].desc.global.raw);
