@@ -481,8 +481,10 @@ def test_mistakes_of_a_script(tmp_path):
             "no switch position": lambda: region.paint_all(c, []),
             "has the value 3, and now 4":
                 lambda: region.set_param_all(Color("c", 4)) or region.set_param_all(c),
-            "do not divide": lambda: region.set_symbol_all("A", np.zeros(9), 3, 3),
-            "are no 2 x 2 matrix": lambda: region.set_symbol_all("A", np.zeros(9), 2, 2),
+            "do not divide": lambda: region.set_symbol_all("A", np.zeros(9, int), 3, 3),
+            "are no 2 x 2 matrix": lambda: region.set_symbol_all("A", np.zeros(9, int), 2, 2),
+            "no variable has elements of float64; .astype(np.float32)":
+                lambda: region.set_symbol_all("A", np.zeros(12), 4, 3),
             "get_platform()": lambda: SdkLayout("wse2"),
             "no region is at": lambda: layout.create_input_stream_from_loc(IntVector(9, 9), c),
             "paint the tile's route": lambda: layout.create_input_stream_from_loc(
@@ -495,6 +497,15 @@ def test_mistakes_of_a_script(tmp_path):
         assert "is an output port" in message(layout.create_input_stream, port)
         layout.create_output_stream(port)
         assert "a port of one tile" in message(started)
+        assert "'r.c' has a connection or a stream already" in message(
+            layout.create_output_stream, port)
+        (i, o), (to, _) = step("a", 9, 1, 7), step("b", 9, 4, 7)
+        assert "'a.rx' is an input port; the first one is an output port" in message(
+            layout.connect, i, o)
+        assert "'a.tx' is an output port; the second one is an input port" in message(
+            layout.connect, o, o)
+        layout.connect(o, to)
+        assert "'b.rx' has a connection" in message(layout.create_input_stream, to)
         """)
 
 
@@ -559,6 +570,14 @@ def cslc(folder, content, *flags, **options):
     file.write_text(content if isinstance(content, str) else json.dumps(content))
     return harness.cslc(f"--layout-json={file}", "-o", folder / "o", "--fabric-warnings", *flags,
                         cwd=folder, **options)
+
+
+def test_ports_that_nothing_is_joined_to(tmp_path):
+    ran = cslc(tmp_path, layout(connections=[], streams=[{"name": "s", "port": "in"}]))
+    assert ("warning: port 'out' is joined to nothing: connect it to an input port of another "
+            "region, or give it a stream [port_unjoined]") in ran.err
+    assert "'in' is joined" not in ran.err
+    assert "joined" not in cslc(tmp_path, layout()).err
 
 
 def test_the_layout_is_printed(tmp_path):

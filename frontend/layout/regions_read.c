@@ -380,6 +380,15 @@ static void read_stream(JsonReader *r, Value v, RegionStream *stream)
       read(r, element_of(r, values, i), &l->list[i]);             \
   } while (0)
 
+static void report_unjoined(JsonReader *r)
+{
+  const RegionLayout *l = r->layout;
+  for (uint32_t i = 0; i < l->n_ports && r->ok; i++)
+    if (!l->ports[i].is_joined)
+      diag_port_unjoined(l->session->diags, l->span, l->ports[i].name,
+                         l->ports[i].is_output ? "input" : "output");
+}
+
 static void read_root(JsonReader *r, const json_t *json)
 {
   RegionLayout *l = r->layout;
@@ -403,6 +412,7 @@ static void read_root(JsonReader *r, const json_t *json)
   check_names(r, NAMED(r, streams, "stream"));
   if (l->n_regions == 0)
     report_wrong(r, "regions", "at least one region");
+  report_unjoined(r);
 }
 
 bool regions_read(RegionLayout *layout)

@@ -135,6 +135,9 @@ class Color:
         return self._local
 
 
+_PORT_KINDS = ("an input", "an output")     # by whether it is one for output
+
+
 class PortHandle:
     """A port of a region, for SdkLayout.connect and the streams."""
 
@@ -251,6 +254,9 @@ class CodeRegion:
         """Initial content of a variable: a row-major matrix of width x height elements, of which
         each tile gets its block."""
         data = np.ascontiguousarray(data).ravel()
+        if data.dtype == np.float64:
+            raise TypeError(f"symbol {name!r}: no variable has elements of float64; "
+                            ".astype(np.float32) converts")
         if data.size != width * height:
             raise ValueError(f"symbol {name!r}: {data.size} elements are no {width} x {height} "
                              "matrix")
@@ -370,6 +376,7 @@ class SdkLayout:
         self._target = platform.target or _platform.SdkTarget.WSE3
         self._regions, self._ports, self._connections, self._streams = [], [], [], []
         self._colors = {}
+        self._joined = set()       # names of ports
 
     def create_code_region(self, source, name, width, height):
         if any(region.name == name for region in self._regions):
@@ -399,9 +406,22 @@ class SdkLayout:
 
     def connect(self, tx_port, rx_port):
         """Joins an output port to an input port of the same size and length."""
-        for port in (tx_port, rx_port):
+        for port, role, output in ((tx_port, "first", True), (rx_port, "second", False)):
             _of_type("a port", port, PortHandle)
+            if port._description["output"] != output:
+                kind, wanted = _PORT_KINDS[not output], _PORT_KINDS[output]
+                raise ValueError(f"connect: port {port.name!r} is {kind} port; the {role} one is "
+                                 f"{wanted} port")
+        self._join(tx_port)
+        self._join(rx_port)
         self._connections.append({"from": tx_port.name, "to": rx_port.name})
+
+    def _join(self, port):
+        """A port has one connection or one stream."""
+        if port.name in self._joined:
+            raise ValueError(f"port {port.name!r} has a connection or a stream already; a region "
+                             "can have another port for another one")
+        self._joined.add(port.name)
 
     def create_input_stream(self, port, io_loc=None, io_buffer_size=1024):
         """Words of the host into an input port; the name is for SdkRuntime.send."""
@@ -429,7 +449,8 @@ class SdkLayout:
         del io_buffer_size         # the emulated host has room
         _of_type("a port", port, PortHandle)
         if port._description["output"] != output:
-            raise ValueError(f"port {port.name!r} is an {('input', 'output')[not output]} port")
+            raise ValueError(f"port {port.name!r} is {_PORT_KINDS[not output]} port")
+        self._join(port)
         stream = {"name": prefix + port.name, "port": port.name}
         if io_loc is not None:
             stream["place"] = [io_loc.x, io_loc.y]
