@@ -433,6 +433,16 @@ static const char *start_help(Report *r, const Unit *end)
   }
 }
 
+/* For wavelets that stay in an input queue: `end` is END_NOBODY_READS. */
+static const char *unread_help(Report *r, const Unit *end)
+{
+  const InspectQueue *queue = &report_look(r, end->tile)->input[end->index];
+  if (queue->count && queue->head.control && queue->use.elements)
+    return "a control wavelet that ends an operation by .on_control stays in the queue and ends "
+           "the next one, too: receive it without .on_control, or bind a control task";
+  return "nobody takes what is left: compare the extents of both sides, or start the operation";
+}
+
 const char *end_help(Report *r, const Unit *root)
 {
   if (root->kind != UNIT_END)
@@ -466,8 +476,7 @@ const char *end_help(Report *r, const Unit *root)
   case END_NO_QUEUE:
     return "receive the color here with an operation or a data task, or leave RAMP out of the "
            "route's .tx";
-  case END_NOBODY_READS:
-    return "nobody takes what is left: compare the extents of both sides, or start the operation";
+  case END_NOBODY_READS: return unread_help(r, root);
   case END_CONTROL_HEAD:
     return "give the operation .on_control, or bind a control task and send behind the data";
   case END_BLOCKED_TASK: case END_BLOCKED_THREAD:

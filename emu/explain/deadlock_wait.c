@@ -281,6 +281,15 @@ Port router_waits_for(Report *r, Unit from)
   return port;
 }
 
+/* Whether a task takes the wavelet once the data task's id, which may be blocked, allows it. */
+static bool has_task(const ClassCode *cls, unsigned data_id, const InspectWavelet *head)
+{
+  if (!cls)
+    return false;
+  return cls->data_task[data_id] ||
+         (head->control && cls->control_task[control_entry(head->payload)]);
+}
+
 static Unit after_input(Report *r, Unit from)
 {
   const InspectTile *t = report_look(r, from.tile);
@@ -296,8 +305,7 @@ static Unit after_input(Report *r, Unit from)
   }
   const InspectWavelet *head = &t->input[from.index].head;
   unsigned id = r->program->image->arch == ARCH_WSE2 ? head->color : from.index;
-  bool bound = cls && (cls->data_task[id] || head->control);
-  if (bound && (t->blocked >> id & 1) && t->input[from.index].count)
+  if (has_task(cls, id, head) && (t->blocked >> id & 1) && t->input[from.index].count)
     return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, id));
   return later_thread(r, from.tile, end_unit(END_NOBODY_READS, from.tile, from.index));
 }
