@@ -41,7 +41,10 @@ static bool mentions_vars(const NodeTensorAccess *access, Node *n)
 
 static bool comptime_int(Sema *s, const Node *n, int64_t *out)
 {
+  size_t errors = diags_error_count(s->diags);
   PoolId value = sema_comptime(s, n, POOL(NONE));
+  if (pool_eq(value, POOL(POISON)) && diags_error_count(s->diags) > errors)
+    diag_tensor_run_time(s->diags, n->span);
   return !pool_eq(value, POOL(POISON)) &&
          sema_int_in(s, operand_value(s, value), INT32_MIN, INT32_MAX, "a part of an index",
                      n->span, out);
