@@ -648,6 +648,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     diag_first_here(s->diags, old->span);
     return operand_poison();
   }
+  if (!is_output)
+    setup_check_input_queue(s, (unsigned)number, arg->span);
   if (slot.has_color && !is_output && !is_only_input(s, &slot, (unsigned)number))
     return operand_poison();
   setup_initialize_queue(s, is_output, (unsigned)number, slot);

@@ -118,6 +118,7 @@ MachineSetup *setup_create(Arena *arena);
 void setup_destroy(MachineSetup *setup);
 /* Warn about resources that the system or the link to the host uses itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
+void setup_check_input_queue(Sema *s, unsigned queue, Span span);
 void setup_check_task_id(Sema *s, unsigned id, Span span);
 TensorAccess sema_tensor_access;
 /* May the host call a function, or read and write a variable, of this type? */

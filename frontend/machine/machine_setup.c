@@ -48,6 +48,13 @@ void setup_check_color(Sema *s, unsigned color, Span span)
     diag_reserved_color(s->diags, span, color, "memcpy, which moves data for the host");
 }
 
+void setup_check_input_queue(Sema *s, unsigned queue, Span span)
+{
+  if (s->session->options->memcpy && (sema_machine(s)->memcpy_input_queues >> queue & 1) &&
+      !is_memcpy_library(s))
+    diag_reserved_queue(s->diags, span, queue);
+}
+
 void setup_check_task_id(Sema *s, unsigned id, Span span)
 {
   const Machine *m = sema_machine(s);
