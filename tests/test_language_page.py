@@ -51,7 +51,8 @@ def test_signs_of_a_release_are_of_that_release():
     table = (language_rows.harness.ROOT / "frontend" / "release.def").read_text()
     signs = {name: release for release, name in
              re.findall(r'^SIGN\(\w+,\s*SDK_(\w+),\s*"@(\w+)"', table, re.M)}
-    assert signs == {"concat_structs": "1_4", "export": "2"}
+    assert signs == {"concat_structs": "1_4", "export": "2", "load_to_dsr_xdsr": "2",
+                     "load_to_dsr_xdsr_sr": "2", "bind_rotating_tasks": "2"}
     for row in ROWS:
         if row.builtin in signs:
             assert (row.release == "2.10") == (signs[row.builtin] == "2"), f"line {row.line}"

@@ -37,6 +37,11 @@ def taken(tmp_path, program, *flags, arch="wse2"):
     (MAIN + "// comptime_struct, simd_max\nconst text = \"simd_max\";\n", "1.4", "nothing"),
     (MAIN + "fn unused() void { const x = .{ .simd_max = true }; }\n", "2", "simd_max at pe.csl:3"),
     (MAIN + "fn unused() void { const x = .{ .dense_mode = true }; }\n", "2", "dense mode"),
+    (MAIN + "fn unused() void { const x = .{ .simd_off = true }; }\n", "2", "simd_off at pe.csl:3"),
+    (MAIN + "fn unused(x: circbuf_dsd) void {}\n", "2", "the type circbuf_dsd at pe.csl:3"),
+    (MAIN + "fn unused(x: *anyopaque) void {}\n", "2", "the type anyopaque at pe.csl:3"),
+    *((MAIN + f"fn unused() void {{ {name}(); }}\n", "2", f"{name} at pe.csl:3")
+      for name in ("@load_to_dsr_xdsr", "@load_to_dsr_xdsr_sr", "@bind_rotating_tasks")),
     (MAIN + "param x: comptime_struct = .{};\n" + ROUTES.format("0x210"), "2",
      "in spite of the type comptime_struct at pe.csl:3"),
 ])
