@@ -397,6 +397,17 @@ static void read_position(ConfigReader *r, Setting *field, const ImagePosition *
   settings_finish(r->s, &set, "switch position", names, ARRAY_COUNT(names));
 }
 
+static void report_no_switches(const ConfigReader *r, Span at)
+{
+  const Machine *m = sema_machine(r->s);
+  const char *list = "";
+  for (unsigned c = 0; c < m->colors; c++)
+    if (m->switchable_colors >> c & 1)
+      list = arena_printf(r->s->arena, "%s%s%u", list, *list ? ", " : "", c);
+  diag_color_no_switches(r->s->diags, at, (unsigned)r->color, m->name);
+  diag_colors_with_switches(r->s->diags, at, m->name, list);
+}
+
 static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *config)
 {
   static const char *const names[] = {"pos1", "pos2", "pos3", "current_switch_pos", "ring_mode",
@@ -427,8 +438,7 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
   settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));
   if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
-    diag_color_no_switches(r->s->diags, set.span, (unsigned)r->color,
-                           sema_machine(r->s)->name);
+    report_no_switches(r, set.span);
     r->ok = false;
   }
 }

@@ -131,6 +131,8 @@ static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *cal
       return false;
     }
     diag_builtin_place(diags, call->name.span, row->name, where_text(row->where));
+    if (strcmp(row->name, "set_color_config") == 0)
+      diag_local_color_config(diags, call->name.span);
     return false;
   }
   if (!(row->archs & 1u << s->session->options->arch)) {

@@ -272,6 +272,20 @@ void settings_missing(Sema *s, Settings *set, const char *what, const char *name
   diag_setting_missing(s->diags, set->span, what, name);
 }
 
+/* The fields that there are, if none has a name like the one that was given. */
+static void suggest_field(Sema *s, Span span, const char *name, const char *const *known, size_t n)
+{
+  const char *near = base_nearest(name, known, n);
+  if (near) {
+    diag_suggest(s->diags, span, near);
+    return;
+  }
+  const char *list = known[0];
+  for (size_t i = 1; i < n; i++)
+    list = arena_printf(s->arena, "%s, %s", list, known[i]);
+  diag_known_settings(s->diags, span, list);
+}
+
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known)
 {
@@ -280,8 +294,7 @@ void settings_finish(Sema *s, const Settings *set, const char *what, const char 
       continue;
     const char *name = sema_text(s, set->at[i].name);
     diag_unknown_setting(s->diags, set->at[i].name_span, what, name);
-    const char *near = base_nearest(name, known, n_known);
-    diag_suggest(s->diags, set->at[i].name_span, near);
+    suggest_field(s, set->at[i].name_span, name, known, n_known);
   }
 }
 
