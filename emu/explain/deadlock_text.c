@@ -433,6 +433,16 @@ static const char *start_help(Report *r, const Unit *end)
   }
 }
 
+static bool is_filtered(const Program *program, unsigned color)
+{
+  for (uint32_t t = 0; t < program->n_tiles; t++) {
+    const ImageColorConfig *config = program_color(program, t, color);
+    if (config && config->filter.kind != FILTER_NONE)
+      return true;
+  }
+  return false;
+}
+
 /* For wavelets that stay in an input queue: `end` is END_NOBODY_READS. */
 static const char *unread_help(Report *r, const Unit *end)
 {
@@ -450,7 +460,10 @@ const char *end_help(Report *r, const Unit *root)
            "operation with .async";
   switch (root->end) {
   case END_NO_SENDER:
-    return "a sender is missing or sends too little: compare the extents of both sides";
+    return is_filtered(r->program, root->index)
+               ? "a sender is missing or sends too little, or a filter may let too few pass: "
+                 "compare the extents of both sides, and what the color's filters count"
+               : "a sender is missing or sends too little: compare the extents of both sides";
   case END_HOST:
     return "if another tile is to send them, give both a @set_color_config for the color; else let "
            "the host stream as many words as the tile takes";

@@ -83,21 +83,56 @@ static int blocked_task(const InspectTile *t)
   return ids ? __builtin_ctzll(ids) : -1;
 }
 
+/* Whether a task takes the wavelet once the data task's id, which may be blocked, allows it. */
+static bool has_task(const ClassCode *cls, unsigned data_id, const InspectWavelet *head)
+{
+  if (!cls)
+    return false;
+  return cls->data_task[data_id] ||
+         (head->control && cls->control_task[control_entry(head->payload)]);
+}
+
+/* The id that keeps the wavelet at the head of an input queue from starting its task; -1: none. */
+static int blocked_channel(Report *r, uint32_t tile, unsigned queue)
+{
+  const InspectTile *t = report_look(r, tile);
+  const InspectQueue *input = &t->input[queue];
+  unsigned id = r->program->image->arch == ARCH_WSE2 ? input->head.color : queue;
+  bool is_blocked = input->count && (t->blocked >> id & 1) &&
+                    has_task(program_class(r->program, tile), id, &input->head);
+  return is_blocked ? (int)id : -1;
+}
+
+static bool waits_for_color(const InspectThread *thread, unsigned color)
+{
+  return thread->waiting == STALL_INPUT && report_waiting(thread)->color == color;
+}
+
+/* A task that could start if its id were not blocked: its id; -1: none. */
+static int held_up_task(Report *r, uint32_t tile)
+{
+  int id = blocked_task(report_look(r, tile));
+  for (unsigned q = 0; id < 0 && q < MAX_QUEUES; q++)
+    id = blocked_channel(r, tile, q);
+  return id;
+}
+
 /* The thread that may come to it later: the main thread, otherwise a task that is held up, or one
- * that an operation will activate. */
-static Unit later_thread(Report *r, uint32_t tile, Unit otherwise)
+ * that an operation will activate, unless it waits for the very wavelets of `color`. */
+static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwise)
 {
   const InspectTile *t = report_look(r, tile);
   if (t->threads[0].state != THREAD_IDLE)
     return unit_of(UNIT_THREAD, tile, 0);
-  int id = blocked_task(t);
+  int id = held_up_task(r, tile);
   if (id >= 0)
     return lost_or(r, tile, end_unit(END_BLOCKED_TASK, tile, (unsigned)id));
   Unit lost = lost_or(r, tile, end_unit(END_NONE, tile, 0));
   if (lost.end != END_NONE)
     return lost;
   for (unsigned i = 1; i <= MAX_MICROTHREADS; i++)
-    if (finite_wait(&t->threads[i]) && t->threads[i].run->done.kind == ACT_ACTIVATE)
+    if (finite_wait(&t->threads[i]) && !waits_for_color(&t->threads[i], color) &&
+        t->threads[i].run->done.kind == ACT_ACTIVATE)
       return unit_of(UNIT_THREAD, tile, i);
   return otherwise;
 }
@@ -188,14 +223,14 @@ static Unit after_command(Report *r, Unit from)
 {
   const ImageTask *task = task_to_unblock(r, from.tile);
   if (!task)
-    return later_thread(r, from.tile, end_unit(END_NO_UNBLOCK, from.tile, 0));
+    return later_thread(r, from.tile, NO_COLOR, end_unit(END_NO_UNBLOCK, from.tile, 0));
   const ClassCode *cls = program_class(r->program, from.tile);
   Unit after = end_unit(END_NEVER_STARTED, from.tile, (unsigned)(task - cls->image->tasks));
   unsigned color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
   unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
   if (queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0)
     after = unit_of(UNIT_RECEIVER, from.tile, color);
-  return later_thread(r, from.tile, after);
+  return later_thread(r, from.tile, NO_COLOR, after);
 }
 
 static Unit after_output(Report *r, Unit from)
@@ -281,19 +316,9 @@ Port router_waits_for(Report *r, Unit from)
   return port;
 }
 
-/* Whether a task takes the wavelet once the data task's id, which may be blocked, allows it. */
-static bool has_task(const ClassCode *cls, unsigned data_id, const InspectWavelet *head)
-{
-  if (!cls)
-    return false;
-  return cls->data_task[data_id] ||
-         (head->control && cls->control_task[control_entry(head->payload)]);
-}
-
 static Unit after_input(Report *r, Unit from)
 {
   const InspectTile *t = report_look(r, from.tile);
-  const ClassCode *cls = program_class(r->program, from.tile);
   for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
     const InspectThread *thread = &t->threads[i];
     for (unsigned k = 0; thread->state == THREAD_VECTOR && k < ARRAY_COUNT(thread->run->src); k++) {
@@ -303,11 +328,10 @@ static Unit after_input(Report *r, Unit from)
         return unit_of(UNIT_THREAD, from.tile, i);
     }
   }
-  const InspectWavelet *head = &t->input[from.index].head;
-  unsigned id = r->program->image->arch == ARCH_WSE2 ? head->color : from.index;
-  if (has_task(cls, id, head) && (t->blocked >> id & 1) && t->input[from.index].count)
-    return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, id));
-  return later_thread(r, from.tile, end_unit(END_NOBODY_READS, from.tile, from.index));
+  int id = blocked_channel(r, from.tile, from.index);
+  if (id >= 0)
+    return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, (unsigned)id));
+  return later_thread(r, from.tile, NO_COLOR, end_unit(END_NOBODY_READS, from.tile, from.index));
 }
 
 static Unit after_receiver(Report *r, Unit from)
@@ -378,7 +402,7 @@ static Unit after_sender(Report *r, Unit from)
     if (state.rx >> p & 1 && !ramp)
       why = next;
   }
-  return ramp ? later_thread(r, from.tile, why) : why;
+  return ramp ? later_thread(r, from.tile, from.index, why) : why;
 }
 
 Unit unit_after(Report *r, Unit from)
