@@ -3,6 +3,7 @@ argument, random f32 arguments of all magnitudes; special values; the generic fo
 import numpy
 import pytest
 
+import harness
 import stdlib_run
 
 GRID = (8, 8)
@@ -275,6 +276,20 @@ fn main() void {
                            f"--fp16-format={form}")
     assert found["y"].tolist() == [infinity, nan, infinity]
     assert found["z"].tolist() == [1.5, 1.0]
+
+
+@pytest.mark.parametrize("argument, said", [
+    ("1.0", "the argument is a literal without a width: write @as(f32, ...)"),
+    ("2", "the argument is a literal without a width"),
+    ("@as(i16, 2)", "the argument is no f32 and no 16-bit float: convert it with @as(f32, ...)")])
+def test_arguments_that_are_no_floats(tmp_path, argument, said):
+    (tmp_path / "pe.csl").write_text(f"""const math = @import_module("<math>");
+var y: f32 = 0.0;
+task main() void {{ y = @as(f32, math.sin({argument})); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); }}
+""")
+    ran = harness.cslc("pe.csl", "-o", "o.bin", cwd=tmp_path, expect=1)
+    assert said in ran.err and "pe.csl:3:33: note: 'sin' " in ran.err, ran.err
 
 
 def test_constants_at_compile_time(tmp_path):
