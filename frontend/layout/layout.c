@@ -165,13 +165,18 @@ static void set_geometry(Session *session, LayoutResult *layout)
 
 typedef struct { const char *axis, *size_name; uint32_t offset, size, fabric; } Extent;
 
-static void check_fits(Session *session, Span at, Extent e, uint32_t before, uint32_t after)
+typedef struct { uint32_t offset; uint64_t fabric; } FabricSide;
+
+/* The least offset and size of the fabric that do, along one axis. */
+static FabricSide check_fits(Session *session, Span at, Extent e, uint32_t before, uint32_t after)
 {
+  uint32_t offset = e.offset < before ? before : e.offset;
+  uint64_t least = (uint64_t)offset + e.size + after;
   if (e.offset < before)
     diag_offset_too_small(session->diags, at, e.axis, e.offset, before);
-  uint64_t least = (uint64_t)(e.offset < before ? before : e.offset) + e.size + after;
   if (least > e.fabric)
     diag_fabric_too_small(session->diags, at, e.size_name, least, e.fabric);
+  return (FabricSide){offset, least > e.fabric ? least : e.fabric};
 }
 
 /* With --memcpy the halo and the host's columns lie around the rectangle; only what the command
@@ -185,14 +190,16 @@ static void check_geometry(Session *session, const LayoutResult *l)
   Extent x = {"x", "width", l->offset_x, l->width, l->fabric_width};
   Extent y = {"y", "height", l->offset_y, l->height, l->fabric_height};
   Span at = l->rectangle_span;
-  if (o->memcpy) {
-    check_fits(session, at, x, m->memcpy_margin_west + o->west_buf,
-               m->memcpy_margin_east + o->east_buf);
-    check_fits(session, at, y, m->memcpy_margin_north, m->memcpy_margin_south);
-  } else {
-    check_fits(session, at, x, 0, 0);
-    check_fits(session, at, y, 0, 0);
-  }
+  uint32_t west = o->memcpy ? m->memcpy_margin_west + o->west_buf : 0;
+  uint32_t east = o->memcpy ? m->memcpy_margin_east + o->east_buf : 0;
+  uint32_t north = o->memcpy ? m->memcpy_margin_north : 0;
+  uint32_t south = o->memcpy ? m->memcpy_margin_south : 0;
+  size_t errors = diags_error_count(session->diags);
+  FabricSide column = check_fits(session, at, x, west, east);
+  FabricSide row = check_fits(session, at, y, north, south);
+  if (diags_error_count(session->diags) > errors)
+    diag_geometry_options(session->diags, at, (unsigned)column.fabric, (unsigned)row.fabric,
+                          column.offset, row.offset);
   if (l->fabric_width > m->max_fabric_width || l->fabric_height > m->max_fabric_height)
     diag_fabric_too_large(session->diags, l->rectangle_span, l->fabric_width, l->fabric_height,
                           m->max_fabric_width, m->max_fabric_height);
