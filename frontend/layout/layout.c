@@ -271,8 +271,10 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
     size_t before = diags_error_count(session->diags);
     sema_run_comptime_block(s, block->body, WHERE_LAYOUT, MAIN_MODULE);
     release_look_at_imports(s);
-    if (diags_error_count(session->diags) == before)
+    if (diags_error_count(session->diags) == before) {
       check_complete(session, layout, block->head.span);
+      lint_memcpy_size(s);
+    }
     /* The parameters of a file that is a tile's program, too, are looked at with that. */
     if (diags_error_count(session->diags) == before && !is_program(layout))
       lint_params(s);

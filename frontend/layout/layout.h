@@ -58,6 +58,8 @@ void lint_program(Sema *s);
 uint32_t lint_streamed_colors(Sema *s);
 /* Parameters without a value; of the layout, too. */
 void lint_params(Sema *s);
+/* After the layout block. */
+void lint_memcpy_size(Sema *s);
 
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 

@@ -36,6 +36,32 @@ void lint_params(Sema *s)
       warn_unbound_params(s, &s->modules[i]);
 }
 
+/* ---- the size that <memcpy/get_params> is given ---------------------------------------------- */
+
+static void warn_of_size(Sema *s, const ModuleInstance *m, const char *name, uint32_t is)
+{
+  PoolId given = pool_is_none(m->params) ? POOL(NONE)
+                                         : pool_field(s->pool, m->params, sema_name(s, name));
+  int64_t number;
+  if (pool_is_none(given))
+    diag_memcpy_size_missing(s->diags, m->imported_at, name, is);
+  else if (pool_int_value(s->pool, given, &number) && number != is)
+    diag_memcpy_size(s->diags, m->imported_at, name, number, is);
+}
+
+/* Our link to the host does not need it; the vendor's does. */
+void lint_memcpy_size(Sema *s)
+{
+  const LayoutResult *layout = s->session->layout;
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
+    const ModuleInstance *m = &s->modules[i];
+    if (strcmp(sema_text(s, m->path), "<memcpy/get_params>") != 0)
+      continue;
+    warn_of_size(s, m, "width", layout->width);
+    warn_of_size(s, m, "height", layout->height);
+  }
+}
+
 /* ---- colors without a route ----------------------------------------------------------------- */
 
 /* A color, or since SDK 2 the number of one under a name of the library's. */
