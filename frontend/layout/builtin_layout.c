@@ -22,8 +22,10 @@ Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   const Machine *m = sema_machine(s);
   int64_t width, height;
   if (!int_arg(s, call->args.at[0], 1, m->max_fabric_width, "the width", &width) ||
-      !int_arg(s, call->args.at[1], 1, m->max_fabric_height, "the height", &height))
+      !int_arg(s, call->args.at[1], 1, m->max_fabric_height, "the height", &height)) {
+    layout->rectangle_is_wrong = true;
     return operand_poison();
+  }
   if (layout->has_rectangle) {
     diag_rectangle_twice(s->diags, at);
     diag_first_here(s->diags, layout->rectangle_span);
@@ -33,12 +35,12 @@ Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   return operand_void();
 }
 
+/* Whether there is none, after reporting. */
 static bool needs_rectangle(Sema *s, Span at, const char *builtin)
 {
-  if (s->layout->has_rectangle)
-    return false;
-  diag_needs_rectangle(s->diags, at, builtin);
-  return true;
+  if (!s->layout->has_rectangle && !s->layout->rectangle_is_wrong)
+    diag_needs_rectangle(s->diags, at, builtin);
+  return !s->layout->has_rectangle;
 }
 
 /* The tile that the first two arguments name; which of them iterations of a loop read again. */

@@ -209,7 +209,7 @@ struct LayoutResult {
   LayoutFile last_file;          /* the program named last in @set_tile_code */
   PoolId params;                 /* its parameters, from the command line */
   bool has_block;                /* a layout block; else one tile runs the file */
-  bool has_rectangle;
+  bool has_rectangle, rectangle_is_wrong;    /* the latter after reporting */
   Span rectangle_span;
   uint32_t width, height;
   uint32_t fabric_width, fabric_height, offset_x, offset_y;

@@ -630,10 +630,12 @@ static void while_unrolled(Sema *s, const NodeWhile *n)
       break;
     size_t errors = diags_error_count(s->diags);
     sema_stmt(s, n->body);
-    if (!iteration_ends(s, &target) || diags_error_count(s->diags) > errors)
-      break;             /* after an error the condition may never change */
+    if (!iteration_ends(s, &target))
+      break;
     if (n->step != NULL)
       sema_stmt(s, n->step);
+    if (diags_error_count(s->diags) > errors)
+      break;             /* after an error the condition may never change */
   }
   unrolled_ends(s, &target);
 }
