@@ -66,8 +66,7 @@ static bool only_streams(const FastTile *t)
 {
   return t->set && t->core.running && t->core.vectors == 1u << MAIN_THREAD &&
          t->core.threads[MAIN_THREAD].plain && plain_of(t)->stream && plain_of(t)->remaining > 1 &&
-         t->core.pending_due == NEVER && !t->attended && !t->core.paused &&
-         !(t->input_any & t->input_control);
+         t->core.pending_due == NEVER && !t->attended && !(t->input_any & t->input_control);
 }
 
 /* No wavelet of the color does more than move. */

@@ -107,6 +107,9 @@ static void compare_pasts(uint32_t tile, const InspectTile *a, const InspectTile
   SAME(lost_pc);
   SAME(before_pc);
   SAME(untaken);
+  SAME(untaken_queue);
+  SAME(untaken_payload);
+  SAME(untaken_cycle);
   for (unsigned i = 0; i < RECENT_ACTIVATIONS; i++) {
     SAME(recent_pc[i]);
     SAME(recent_id[i]);

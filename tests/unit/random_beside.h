@@ -1,7 +1,7 @@
 /* Random programs in which the main thread works while operations run in the background, for tests
  * that run one program in several ways: a row of tiles that send parts of their variables to the
- * next one, and meanwhile compute on the same variables with vector operations, loads and stores.
- * Some end in a fault.  The same seed gives the same program.
+ * next one, and meanwhile compute on the same variables with vector operations, loads and stores,
+ * and in some programs block and unblock the microthreads.  Some end in a fault.  The same seed gives the same program.
  *   Asm *a = random_beside(seed, &engine_fast);
  * Included by one .c file each. */
 #ifndef RANDOM_BESIDE_H
@@ -23,6 +23,7 @@ typedef struct {
   uint16_t lengths[BESIDE_TILES][BESIDE_PHASES];    /* of what a tile sends to the east */
   bool halves[BESIDE_TILES][BESIDE_PHASES];         /* whether its elements have 16 bits */
   unsigned ranked;              /* of 100 operations: with a priority of their own */
+  bool pauses;                  /* the main thread blocks and unblocks microthreads */
 } Beside;
 
 /* A DSR that is loaded when it is used. */
@@ -114,6 +115,20 @@ static VecOperand beside_loaded(Beside *b, DsrFile file)
   return op_dsr(file, BESIDE_DSRS + below(&b->gen.random, BESIDE_LOADED));
 }
 
+/* Mostly all that are blocked go on. */
+static void beside_pause(Beside *b)
+{
+  Random *r = &b->gen.random;
+  unsigned first = below(r, 2 + BESIDE_PHASES), n = 1;
+  Opcode op = chance(r, 40) ? OP_blki : OP_unblki;
+  if (op == OP_unblki && chance(r, 60)) {
+    first = 0;
+    n = 2 + BESIDE_PHASES;
+  }
+  for (unsigned i = 0; i < n; i++)
+    asm_emit(b->cls, (Insn){.op = op, .a = ID_MICROTHREAD, .imm = first + i});
+}
+
 /* What the main thread may do beside its operation. */
 static void beside_between(Beside *b)
 {
@@ -182,6 +197,8 @@ static void beside_phase(Beside *b, unsigned x, unsigned phase)
     } else if (receives && (!i || chance(r, 40))) {
       beside_receive(b, x, phase);
       receives = false;
+    } else if (b->pauses && chance(r, 30)) {
+      beside_pause(b);
     } else if (chance(r, 40)) {
       beside_series(b);
     } else if (chance(r, 60)) {
@@ -229,6 +246,7 @@ static Asm *random_beside(uint32_t seed, const EngineOps *ops)
   b.gen.a = asm_new(chance(r, 50) ? ARCH_WSE2 : ARCH_WSE3, BESIDE_TILES, 1);
   b.gen.a->ops = ops;
   b.ranked = chance(r, 50) ? 20 : 80;
+  b.pauses = chance(r, 30);
   for (unsigned x = 0; x + 1 < BESIDE_TILES; x++)
     for (unsigned phase = 0; phase < BESIDE_PHASES; phase++) {
       b.halves[x][phase] = chance(r, 30);

@@ -20,6 +20,7 @@ typedef struct {
   AsmClass *cls;                                /* of the tile at hand; then: */
   unsigned x;
   bool plain;                                   /* nothing but tasks that send one wavelet */
+  bool blocks;          /* many control wavelets, for tasks that others block and unblock */
 } Tasks;
 
 static bool tasks_odd(Tasks *s, unsigned percent)
@@ -31,6 +32,12 @@ static bool tasks_odd(Tasks *s, unsigned percent)
 static unsigned tasks_color(unsigned lane, unsigned sender) { return 2 * lane + sender % 2; }
 
 static unsigned tasks_output(unsigned lane) { return 2 + lane; }
+
+/* The task that a wavelet of the lane starts. */
+static unsigned tasks_channel(const Tasks *s, unsigned lane)
+{
+  return s->gen.a->image.arch == ARCH_WSE3 ? lane : tasks_color(lane, s->x + 1);
+}
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
 
@@ -47,7 +54,7 @@ static Descriptor tasks_sender(Tasks *s)
     d.done = (Action){ACT_ACTIVATE, ID_TASK, LOCAL_FIRST};
   if (chance(r, 10))
     d.flags |= DESC_F_INDEX;
-  if (tasks_odd(s, 8))
+  if (tasks_odd(s, s->blocks ? 50 : 8))
     d.flags |= DESC_F_CONTROL;
   if (tasks_odd(s, 5))
     d.flags |= DESC_F_ADVANCE;
@@ -109,8 +116,9 @@ static void tasks_send(Tasks *s)
 static void tasks_ids(Tasks *s)
 {
   Random *r = &s->gen.random;
-  unsigned id = chance(r, 50) ? below(r, TASKS_COLORS) : LOCAL_FIRST + below(r, TASKS_LOCALS);
-  if (chance(r, 60)) {
+  unsigned id = chance(r, 50) ? tasks_channel(s, below(r, TASKS_LANES))
+                              : LOCAL_FIRST + below(r, TASKS_LOCALS);
+  if (chance(r, s->blocks ? 20 : 60)) {
     asm_emit(s->cls, in_i(OP_acti, LOCAL_FIRST + below(r, TASKS_LOCALS)));
   } else if (chance(r, 10)) {
     asm_emit(s->cls, in_ri(OP_li, 0, LOCAL_FIRST + below(r, TASKS_LOCALS)));
@@ -134,7 +142,7 @@ static void tasks_compute(Tasks *s)
 static void tasks_step(Tasks *s)
 {
   Random *r = &s->gen.random;
-  if (tasks_odd(s, 15))
+  if (tasks_odd(s, s->blocks ? 40 : 15))
     tasks_ids(s);
   else if (tasks_odd(s, 10))
     asm_emit(s->cls, (Insn){.op = OP_stctra, .a = (uint8_t)below(r, COUNTER_WORDS),
@@ -201,8 +209,7 @@ static void tasks_tile(Tasks *s, unsigned y)
     unsigned in = tasks_color(lane, s->x + 1);
     asm_output(c, tasks_output(lane), tasks_color(lane, s->x));
     asm_input(c, lane, in);
-    asm_task(c, TASK_DATA, s->gen.a->image.arch == ARCH_WSE3 ? lane : in, asm_here(c), below(r, 3),
-             "data");
+    asm_task(c, TASK_DATA, tasks_channel(s, lane), asm_here(c), below(r, 3), "data");
     tasks_body(s);
     asm_emit(c, in0(OP_endtask));
   }
@@ -217,10 +224,10 @@ static void tasks_tile(Tasks *s, unsigned y)
       tasks_source_task(s);
     asm_emit(c, in0(OP_endtask));
   }
-  if (!s->x || chance(r, 20))
+  if (!s->x || s->blocks || chance(r, 20))
     c->image.active = (uint64_t)(2 + 2 * below(r, 2)) << LOCAL_FIRST;
-  if (tasks_odd(s, 10))
-    c->image.blocked |= (uint64_t)1 << below(r, TASKS_COLORS);
+  if (tasks_odd(s, s->blocks ? 80 : 10))
+    c->image.blocked |= (uint64_t)1 << tasks_channel(s, below(r, TASKS_LANES));
 }
 
 static Asm *random_tasks(uint32_t seed, const EngineOps *ops)
@@ -234,6 +241,7 @@ static Asm *random_tasks(uint32_t seed, const EngineOps *ops)
   a->ops = ops;
   a->options.check = (CheckLevel)below(r, 3);
   s.plain = chance(r, 40);
+  s.blocks = chance(r, 40);
   for (unsigned y = 0; y < height; y++)
     for (s.x = 0; s.x < width; s.x++) {
       tasks_routes(&s, y);
