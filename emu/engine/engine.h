@@ -281,6 +281,8 @@ bool host_words_post(HostWords *words, unsigned color, uint32_t word, uint64_t c
 const PostedWord *host_lane_head(const HostLane *lane);                     /* NULL: none */
 /* When the next word after `now` is there; UINT64_MAX never. */
 uint64_t host_words_due(const HostWords *words, uint64_t now);
+/* Some word is there in that cycle. */
+bool host_words_there(const HostWords *words, uint64_t cycle);
 uint32_t host_words_pending(const HostWords *words);
 void host_words_free(HostWords *words);
 

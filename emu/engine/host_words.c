@@ -42,6 +42,16 @@ uint64_t host_words_due(const HostWords *words, uint64_t now)
   return due;
 }
 
+bool host_words_there(const HostWords *words, uint64_t cycle)
+{
+  for (size_t i = 0; i < arrlenu(words->lanes); i++) {
+    const PostedWord *head = host_lane_head(&words->lanes[i]);
+    if (head && head->cycle <= cycle)
+      return true;
+  }
+  return false;
+}
+
 uint32_t host_words_pending(const HostWords *words)
 {
   size_t pending = 0;

@@ -14,6 +14,21 @@ static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
   return &engine->row_awake[cycle % CALENDAR * engine->height];
 }
 
+/* A tile of the row is awake in a cycle of the calendar. */
+static inline void note_due(FastWorker *worker, uint64_t cycle, uint32_t row)
+{
+  uint64_t *due = &worker->due[cycle % CALENDAR / WORD_BITS];
+  uint64_t bit_of_cycle = UINT64_C(1) << cycle % WORD_BITS;
+  FastRows *rows = &worker->due_rows[cycle % CALENDAR];
+  if (!(*due & bit_of_cycle))
+    *rows = (FastRows){row, row + 1};
+  else if (row < rows->first)
+    rows->first = row;
+  else if (row >= rows->end)
+    rows->end = row + 1;
+  *due |= bit_of_cycle;
+}
+
 /* Tiles of a word of the map are awake in a cycle of the calendar. */
 static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t row, uint32_t word,
                                   uint64_t tiles)
@@ -24,7 +39,7 @@ static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t r
   if (before)
     return;
   fast_row_awake(engine, cycle)[row] = 1;
-  worker->due[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
+  note_due(worker, cycle, row);
 }
 
 static inline void fast_wake(FastWorker *worker, uint32_t tile, uint64_t cycle)
@@ -71,22 +86,23 @@ static bool is_tile_awake(const FastEngine *e, uint64_t cycle)
   return false;
 }
 
-static bool has_void_wakes(const FastEngine *e, uint64_t cycle)
+/* Cycles with void wakes, a bit each from `first` on, in the word that has it. */
+static inline uint64_t void_wakes(const FastEngine *e, uint64_t first)
 {
+  uint64_t cycles = 0;
   for (unsigned k = 0; k < e->n_workers; k++)
-    if (e->workers[k].voided[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
-      return true;
-  return false;
+    cycles |= e->workers[k].voided[first % CALENDAR / WORD_BITS];
+  return cycles >> first % WORD_BITS;
 }
 
 /* The first cycle of those whose bits are set, from `first` on, in which a tile is awake: one with
  * void wakes only would hide that the run is quiet. */
-static uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
+static inline uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
 {
-  for (; due; due &= due - 1) {
-    uint64_t cycle = first + (unsigned)__builtin_ctzll(due);
-    if (!has_void_wakes(e, cycle) || is_tile_awake(e, cycle))
-      return cycle;
+  for (uint64_t voids = void_wakes(e, first); due; due &= due - 1) {
+    unsigned at = (unsigned)__builtin_ctzll(due);
+    if (!(voids >> at & 1) || is_tile_awake(e, first + at))
+      return first + at;
   }
   return NEVER;
 }

@@ -223,6 +223,7 @@ typedef struct {
   FastRows *rows[HALVES];       /* stb_ds */
   /* cycles of the calendar in which tiles are awake; those of them with wakes that were void */
   uint64_t due[CALENDAR / WORD_BITS], voided[CALENDAR / WORD_BITS];
+  FastRows due_rows[CALENDAR];  /* of a cycle that is due: from the first such row to the last */
   uint32_t visits;              /* in this block, elements ahead of their cycle included */
   TileLog log;                  /* of its tiles */
   FastAccount account;

@@ -108,10 +108,11 @@ static bool is_main_resting(const Tile *core, uint64_t now)
 STEP HOT bool is_resting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  if ((t->occupied && !(t->put_off & PUT_OFF_SLOT)) || t->attended || core->pending_due <= now + 1)
+  if ((t->occupied && !(t->put_off & PUT_OFF_SLOT)) || core->pending_due <= now + 1)
     return false;
   return is_main_resting(core, now) && (!core->vectors || are_threads_resting(t, now)) &&
-         waits_for_wavelets(t, now);
+         waits_for_wavelets(t, now) &&
+         !(t->attended && host_words_there(&t->host->posted, now + 1));
 }
 
 /* The main thread's operation goes on group by group, and the scheduler has nothing to do. */

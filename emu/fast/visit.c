@@ -134,7 +134,7 @@ static HOT void prefetch_next(const FastTile *first, uint64_t bits)
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   const FastTile *first = &v->engine->tiles[v->first];
-  bool fetches = v->engine->fetches;
+  bool fetches = v->engine->fetches && (bits & (bits - 1));
   if (fetches)
     prefetch_streams(first, bits);
   while (bits) {
@@ -309,21 +309,29 @@ static void visit_all_rows(Visit *v)
   visit_strip(v, e->own, HALF_INNER);
 }
 
+/* The next cycle, in which only tiles that the worker has woken itself are awake. */
+static void visit_due_rows(Visit *v, uint64_t cycle)
+{
+  v->engine->base.cycle = cycle;
+  v->worker->visits = 0;
+  set_now(v, cycle);
+  visit_rows(v, v->worker->due_rows[cycle % CALENDAR]);
+}
+
 /* The block; or cycle after cycle, as long as none has many visits or leaves work for the end of a
  * block, and before `end`: the last one is the block then. */
 static void visit_on(Visit *v)
 {
   FastEngine *e = v->engine;
   FastWorker *w = v->worker;
-  uint64_t end = first_end(e), next;
-  for (;; e->base.cycle = next) {
-    visit_all_rows(v);
-    if (e->base.cycle + 1 >= end || w->visits >= FEW_VISITS || fast_leaves_work(w))
-      break;
+  uint64_t end = first_end(e);
+  visit_all_rows(v);
+  while (e->base.cycle + 1 < end && w->visits < FEW_VISITS && !fast_leaves_work(w)) {
     fast_forget_due(w, e->base.cycle);
-    next = fast_next_awake(w, e->base.cycle + 1);
+    uint64_t next = fast_next_awake(w, e->base.cycle + 1);
     if (next >= end || fast_next_timer(w) <= next)
       break;
+    visit_due_rows(v, next);
   }
 }
 
