@@ -141,10 +141,16 @@ static uint64_t sooner_input(uint64_t due, const FastQueue *q, uint64_t now)
   return sooner_wavelet(due, queue_at(q, k)->meta, now);
 }
 
+/* The main thread does nothing before its operation is over. */
+static HOT bool is_main_in_operation(const Tile *core)
+{
+  return core->running && (core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits);
+}
+
 /* The cycle in which the tile has something to do, if nothing from outside comes before; NEVER. */
 static uint64_t fast_next_due(const FastEngine *e, FastTile *t, uint64_t now)
 {
-  uint64_t due = sooner(NEVER, t->core.ready, now);
+  uint64_t due = is_main_in_operation(&t->core) ? NEVER : sooner(NEVER, t->core.ready, now);
   for (unsigned bits = t->core.vectors; bits; bits &= bits - 1) {
     const Thread *th = &t->core.threads[__builtin_ctz(bits)];
     uint64_t next = th->stall == STALL_ISSUE ? fast_next_free(t, now) : th->ready;

@@ -60,16 +60,17 @@ STEP HOT bool is_lone(const FastTile *t)
          (!t->core.overlaps || t->core.waits);
 }
 
-/* No wavelet that matters can be seen in the next cycle. */
-static bool waits_for_wavelets(const FastTile *t, uint64_t now)
+/* A wavelet at the head of one of those input queues or of an output queue can be seen in the next
+ * cycle. */
+static bool sees_wavelet(const FastTile *t, unsigned inputs, uint64_t now)
 {
-  for (unsigned bits = queues_that_matter(t, now + 1); bits; bits &= bits - 1)
+  for (unsigned bits = inputs; bits; bits &= bits - 1)
     if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].input, 0)->meta, now + 1))
-      return false;
+      return true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)
     if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now + 1))
-      return false;
-  return true;
+      return true;
+  return false;
 }
 
 /* No task can start in the next cycle but by a wavelet. */
@@ -80,8 +81,8 @@ static bool is_idle(const Tile *core)
 }
 
 /* No operation does a group in the next cycle, nor waits for something else than now: its time has
- * not come, or it waits for a wavelet. */
-static bool are_threads_resting(const FastTile *t, uint64_t now)
+ * not come, or it waits for a wavelet.  *wait: one does that. */
+static bool are_threads_resting(const FastTile *t, uint64_t now, bool *wait)
 {
   if (t->core.paused)
     return false;
@@ -90,6 +91,7 @@ static bool are_threads_resting(const FastTile *t, uint64_t now)
     bool later = th->ready > now + 1 && th->stall == STALL_NONE;
     if (!later && th->stall != STALL_INPUT)
       return false;
+    *wait |= !later;
   }
   return true;
 }
@@ -99,7 +101,7 @@ static bool are_threads_resting(const FastTile *t, uint64_t now)
 static bool is_main_resting(const Tile *core, uint64_t now)
 {
   if (core->vectors & 1u << MAIN_THREAD)
-    return core->running && (!core->overlaps || core->waits);
+    return is_main_in_operation(core);
   return core->ready > now + 1 || is_idle(core);
 }
 
@@ -108,10 +110,13 @@ static bool is_main_resting(const Tile *core, uint64_t now)
 STEP HOT bool is_resting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
+  bool wait = false;
   if ((t->occupied && !(t->put_off & PUT_OFF_SLOT)) || core->pending_due <= now + 1)
     return false;
-  return is_main_resting(core, now) && (!core->vectors || are_threads_resting(t, now)) &&
-         waits_for_wavelets(t, now) &&
+  if (!is_main_resting(core, now) || (core->vectors && !are_threads_resting(t, now, &wait)))
+    return false;
+  bool picks = !core->running && core->ready <= now + 1;
+  return !sees_wavelet(t, wait || picks ? t->input_any : t->input_any & t->input_control, now) &&
          !(t->attended && host_words_there(&t->host->posted, now + 1));
 }
 
@@ -198,7 +203,7 @@ static HOT bool visit_lone(Visit *v)
 static bool is_main_waiting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
-  if (core->running && (core->vectors & 1u << MAIN_THREAD) && (!core->overlaps || core->waits))
+  if (is_main_in_operation(core))
     return true;
   return core->ready > now ||
          (!core->running && is_idle(core) && !(t->input_any & ~core->readers));
