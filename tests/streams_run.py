@@ -272,6 +272,8 @@ def random_config(random, kind, most_tiles, longest, calls):
         longest = longest // 3 + 1
     room = 14000 if kind == ALLTOALL_BOTH else 20000       # bytes that its code leaves
     most = max(1, min(longest, room // (4 * tiles * calls) - 1))
+    if kind in ALLREDUCES:                                 # whose vectors have no part per tile
+        most = max(1, min(45 * tiles, 9000 // (4 * calls)))
     lengths = [int(random.choice([0, 1, lines.log_uniform(random, 1, most)], p=[.1, .1, .8]))
                for _ in range(calls)]
     return config, lengths

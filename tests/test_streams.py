@@ -92,6 +92,36 @@ def test_allreduces_of_any_length(tmp_path, kind, arch):
                                    "skew": 100}, lengths, arch=arch)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_split_allreduces_cut_long_vectors(tmp_path, arch):
+    """Long and short ones in turn, of even and odd lengths; each change sets the filters anew."""
+    random = harness.commit_random(f"cut {arch}")
+    for width in (4, 5, 8, 13):
+        most = 45 * width
+        lengths = (most, most, 3, most, most - 1, 1, *(int(n) for n in random.integers(1, most, 4)))
+        for element, operation in ((0, lines.MIN), (1, lines.MAX), (3, lines.ADD)):
+            streams.run(tmp_path, {"kind": streams.SPLIT_ALLREDUCE, "width": width,
+                                   "element": element, "operation": operation, "skew": 300},
+                        lengths, arch=arch)
+
+
+def test_split_allreduces_beat_a_ring_of_messages(tmp_path):
+    """Lemma 7.2 of the thesis counts messages only.  Whether a vector is cut: as the model says."""
+    for tiles, length, is_cut in ((8, 8, 0), (8, 64, 0), (16, 512, 1), (37, 1184, 1)):
+        cycles = streams.cycles_of(streams.run(
+            tmp_path, {"kind": streams.SPLIT_ALLREDUCE, "width": tiles}, (length,)))
+        assert cycles <= predicted_ring(tiles, length)
+        whole = streams.cycles_of(streams.run(
+            tmp_path, {"kind": streams.STREAM_ALLREDUCE, "width": tiles, "with_task": 1}, (length,)))
+        assert (cycles < whole - 8) == is_cut
+        assert abs(cycles - streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length)) <= 16
+
+
+def predicted_ring(tiles, length):
+    return int(harness.run([harness.tool("wse-model"), "predict", "--op=allreduce",
+                            "--pattern=ring", f"--pes={tiles}", f"--len={length}"]).out)
+
+
 def test_wide_allreduces_are_split_where_that_is_faster(tmp_path):
     """Against the plan with three colors, of which three calls in a row are measured."""
     assert chosen(tmp_path, "wide_allreduce_plan({}, {})", {
@@ -343,7 +373,7 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
      "two_way_cycle_tile(x, 0, 2, lines.closed_place(2, 1, x, 0).p, WEST, EAST, colors)",
      "two_way_gather", ""),
     ("plans with five colors need the params longest and split_tasks",
-     "wide_allreduce_tile(x, 0, .{ .P = 2, .by = SPLIT }, x, WEST, EAST, five)",
+     "wide_allreduce_tile(x, 0, .{ .P = 2, .B = 4, .by = SPLIT }, x, WEST, EAST, five)",
      "planned_allreduce", ".done_task = 11"),
     ("a streamed allreduce has colors of its own",
      "vector_allreduce_tile(x, 0, lines.shared(.{ .P = 2, .by = STREAM }), x, WEST, EAST, three)", "planned_allreduce", ""),

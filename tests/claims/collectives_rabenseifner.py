@@ -4,10 +4,9 @@ a completion task, on 8 to 256 tiles: fewer cycles than lemma 7.2 of the thesis 
 fewer than the library's all-reduce by a ring, which is what that ring takes when a program carries
 it out.
 
-The lemma counts messages only, neither the start of a call nor its end.  It is lower on a few
-tiles, where a step costs more than its words here.  So the all-reduce that the library's plan with
-three colors chooses for a blocking call is held to it, too: on these lines a reduction and a
-broadcast, or both at once (<collectives/stream_allreduce>).
+The lemma counts messages only, neither the start of a call nor its end.  It is lowest on 8 tiles.
+The all-reduce that the library's plan with three colors chooses for a blocking call is held to it,
+too: on these lines a reduction and a broadcast, or both at once (<collectives/stream_allreduce>).
 
 On 200 random lines and on one of 476 tiles the library's plan with five colors takes it where the
 model gives it fewer cycles than the plan with three colors; and it is faster in a run on 256 tiles.
