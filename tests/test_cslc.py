@@ -388,3 +388,26 @@ def test_a_chain_of_calls_takes_memory_in_proportion_to_its_copies(tmp_path):
                  "p.csl", "-o", "p.bin"], cwd=tmp_path)
     ran = harness.emu(tmp_path / "p.bin", "--print=v")
     assert harness.values(ran.out, "v")[0, 0] == [n]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--fabric_dims=3,3"], "there is no option '--fabric_dims'\ndid you mean '--fabric-dims'?\n"),
+    (["--nothing"], "there is no option '--nothing'\nrun 'cslc --help' for the options\n"),
+    (["-vq"], "there is no option '-q'\n"),
+    (["--arch"], "'--arch' needs a value\n"),
+    (["-o"], "'-o' needs a value\n"),
+    (["--memcpy=3"], "--memcpy takes no value\n"),
+    (["--width=3"], "'--width' is the beginning of several options: --width-west-buf "
+                    "--width-east-buf\n"),
+])
+def test_options_that_there_are_not(program, arguments, message):
+    ran = cslc(program, *arguments, expect=2)
+    assert ran.err.startswith("cslc: " + message)
+
+
+def test_options_of_which_only_the_name_is_public(program):
+    names = ("--single-pe", "--lomem-reservation-end=64", "--dump-dsr-alloc-graph",
+             "--disable-auto-microthread-id")
+    ran = cslc(program, *names, "--params=size:4", "--colors=flow:3", "-o", "out")
+    assert ran.err == "".join(f"cslc: warning: {name.split('=')[0]} has no effect: only its name is "
+                              "public\n" for name in names)

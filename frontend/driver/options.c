@@ -270,6 +270,70 @@ static int set_debug(Options *o, const char *text)
   return GO_ON;
 }
 
+static const char *option_name(int code)
+{
+  for (const struct option *o = long_options; o->name != NULL; o++)
+    if (o->val == code)
+      return o->name;
+  return "";
+}
+
+static int ignore_option(int code)
+{
+  fprintf(stderr, "cslc: warning: --%s has no effect: only its name is public\n",
+          option_name(code));
+  return GO_ON;
+}
+
+static void print_nearest(const char *name)
+{
+  const char *names[ARRAY_COUNT(long_options)];
+  size_t n = 0;
+  for (const struct option *o = long_options; o->name != NULL; o++)
+    names[n++] = o->name;
+  const char *near = base_nearest(name, names, n);
+  if (near)
+    fprintf(stderr, "did you mean '--%s'?\n", near);
+  else
+    fprintf(stderr, "run 'cslc --help' for the options\n");
+}
+
+/* Options that begin with `name`, if it is short for several; false: it is short for none. */
+static bool print_beginnings(const char *name)
+{
+  bool found = false;
+  for (const struct option *o = long_options; o->name != NULL; o++) {
+    if (strncmp(o->name, name, strlen(name)) != 0)
+      continue;
+    if (!found)
+      fprintf(stderr, "cslc: '--%s' is the beginning of several options:", name);
+    fprintf(stderr, " --%s", o->name);
+    found = true;
+  }
+  fprintf(stderr, found ? "\n" : "");
+  return found;
+}
+
+/* What getopt does not take.  `given`: the argument; `code`: the letter of a short option, what a
+ * long one that takes no value stands for, or 0 for another long one. */
+static int report_rejected(const char *given, int code)
+{
+  char name[64];
+  if (code >= OPT_FIRST_LONG)
+    return usage_error("--%s takes no value%s", option_name(code), "");
+  if (code != 0) {
+    const char letter[] = {(char)code, 0};
+    return usage_error("there is no option '-%s'%s", letter, "");
+  }
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
+  const char *text = name + strspn(name, "-");
+  if (!print_beginnings(text)) {
+    fprintf(stderr, "cslc: there is no option '%s'\n", name);
+    print_nearest(text);
+  }
+  return EXIT_USAGE;
+}
+
 static int take_option(Cli *cli, int code, const char *arg)
 {
   Options *o = cli->options;
@@ -294,6 +358,8 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_MAX_INLINED:
     return set_uint("--max-inlined-iterations", arg, 0, UINT32_MAX, &o->max_inlined_iterations);
   case OPT_MAX_PARALLELISM: return set_uint("--max-parallelism", arg, 0, UINT32_MAX, &ignored);
+  case OPT_SINGLE_PE: case OPT_LOMEM_RESERVATION_END: case OPT_DUMP_DSR_ALLOC_GRAPH:
+  case OPT_DISABLE_AUTO_MICROTHREAD_ID: return ignore_option(code);
   case OPT_FUNC_DEPTH:
     return set_uint("--comptime-func-depth-limit", arg, 1, UINT32_MAX, &o->comptime_depth_limit);
   case OPT_STEPS:
@@ -313,7 +379,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_TIME_REPORT: o->time_report = true; return GO_ON;
   case OPT_VERSION: print_version(); return EXIT_SUCCESS;
   case OPT_HELP: case OPT_HELP_LONG: print_help(); return EXIT_SUCCESS;
-  default: return EXIT_USAGE;      /* getopt has said why */
+  default: ICE("option %d", code);
   }
 }
 
@@ -399,9 +465,13 @@ int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, 
   cli.argv = as_given;
   add_command_line(&cli, sources, argc);
   optind = 0;
+  opterr = 0;
   int code;
-  while ((code = getopt_long(argc, argv, "o:O:g::hv", long_options, NULL)) != -1) {
-    int result = take_option(&cli, code, optarg);
+  while ((code = getopt_long(argc, argv, ":o:O:g::hv", long_options, NULL)) != -1) {
+    const char *given = argv[optind - 1];
+    int result = code == ':' ? usage_error("'%s' needs a value%s", given, "")
+               : code == '?' ? report_rejected(given, optopt)
+               : take_option(&cli, code, optarg);
     if (result != GO_ON)
       return result;
   }
