@@ -5,8 +5,9 @@ fewer than the library's all-reduce by a ring, which is what that ring takes whe
 it out.
 
 The lemma counts messages only, neither the start of a call nor its end.  It is lowest on 8 tiles.
-The all-reduce that the library's plan with three colors chooses for a blocking call is held to it,
-too: on these lines a reduction and a broadcast, or both at once (<collectives/stream_allreduce>).
+What the library's plans choose is held to it, too, the better of the two: with three colors for a
+blocking call, on these lines a reduction and a broadcast or both at once
+(<collectives/stream_allreduce>), and with five colors and a completion task.
 
 On 200 random lines and on one of 476 tiles the library's plan with five colors takes it where the
 model gives it fewer cycles than the plan with three colors; and it is faster in a run on 256 tiles.
@@ -39,9 +40,8 @@ def carried_out(folder, tiles, part):
         folder, {"kind": streams.SPLIT_ALLREDUCE, "width": tiles}, (part * tiles,)))
 
 
-def by_plan(folder, tiles, length):
-    return streams.cycles_of(streams.run(
-        folder, {"kind": streams.VECTOR_ALLREDUCE, "width": tiles}, (length,)))
+def by_plan(folder, kind, tiles, length):
+    return streams.cycles_of(streams.run(folder, {"kind": kind, "width": tiles}, (length,)))
 
 
 def planned_cycles(folder, points):
@@ -104,10 +104,11 @@ def main():
                            round(cycles / predicted("ring", tiles, length), 2), 1.0)
             claims.at_most(f"{name} the library's ring, ratio",
                            round(cycles / predicted("library-ring", tiles, length), 2), 1.0)
-            best = by_plan(claims.scratch / "run", tiles, length)
-            claims.at_most(f"{tiles} tiles, {length} elements, by plan: {best} cycles against "
-                           "lemma 7.2, ratio", round(best / predicted("ring", tiles, length), 3),
-                           1.0)
+            three, five = (by_plan(claims.scratch / "run", kind, tiles, length)
+                           for kind in (streams.VECTOR_ALLREDUCE, streams.WIDE_ALLREDUCE))
+            claims.at_most(f"{tiles} tiles, {length} elements, by plan: {three} cycles with three "
+                           f"colors, {five} with five, the better against lemma 7.2, ratio",
+                           round(min(three, five) / predicted("ring", tiles, length), 3), 1.0)
     ratio, tiles, length, split = worst_choice(claims.scratch / "plans")
     claims.at_most(f"model: plan with five colors by the best of both, largest ratio ({tiles} tiles, "
                    f"{length} elements)", round(ratio, 3), MARGIN)
