@@ -130,20 +130,25 @@ static void print_number(Turn *turn, unsigned kind, uint16_t low)
   t->print_wide = false;
 }
 
+static uint64_t with_word(uint64_t whole, unsigned part, uint16_t value)
+{
+  unsigned shift = HALF_BITS * part;
+  return (whole & ~((uint64_t)LOW16 << shift)) | (uint64_t)value << shift;
+}
+
 static bool write_config(Turn *turn, uint16_t address, uint16_t value)
 {
   Tile *t = turn->tile;
   const ConfigRegInfo *reg = config_reg_at(address);
   if (!reg || !(reg->access & CONFIG_WRITE))
     return false;
-  unsigned part = (unsigned)(address - reg->address), shift = HALF_BITS * part;
-  uint64_t mask = (uint64_t)LOW16 << shift, placed = (uint64_t)value << shift;
+  unsigned part = (unsigned)(address - reg->address);
   switch ((int)reg->address) {
   case CFG_TSC_CONTROL:
     set_time_stamp(turn, time_stamp(turn), value & TSC_RUN_BIT);
     return true;
   case CFG_TSC_COUNTER:
-    set_time_stamp(turn, (time_stamp(turn) & ~mask) | placed, time_stamp_runs(t));
+    set_time_stamp(turn, with_word(time_stamp(turn), part, value), time_stamp_runs(t));
     return true;
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
     tile_priority_later(turn, address, value);
