@@ -304,7 +304,7 @@ static bool initial_words(const ImageClass *image, uint32_t address, uint16_t *w
 static bool loaded_descriptor(const ClassCode *cls, const Insn *load, const VecOperand *dsr,
                               Descriptor *desc, bool *is_load)
 {
-  uint16_t words[6];
+  uint16_t words[ARRAY_COUNT(((ImageDsr *)0)->words)];
   unsigned n = descriptor_words(DESC_FABIN);
   *is_load = load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number;
   return *is_load && load->absolute && initial_words(cls->image, load->imm, words, n) &&
