@@ -583,7 +583,8 @@ static char *lines_join(const FormatLine *lines, size_t *length)
       fputc('\n', out);
     if (line->comment && (i == 0 || !is_in_group(&lines[i - 1]) || line->blank_before))
       column = comment_column(lines, count, i);
-    fwrite(line->code, 1, arrlenu(line->code), out);
+    if (line->code)
+      fwrite(line->code, 1, arrlenu(line->code), out);
     if (line->comment) {
       int pad = column > line->width ? column - line->width : 0;
       fprintf(out, "%*s", pad + 2, "");
