@@ -125,7 +125,7 @@ if [ "$tier" = fast ]; then
   python_tests tests -m "not slow"
 else
   python_tests tests
-  echo "golden tests again, with the sanitized build"
-  python_tests tests/test_golden.py --debug-build
+  echo "golden tests and hazards again, with the sanitized build"
+  python_tests tests/test_golden.py tests/test_hazards.py --debug-build
 fi
 finish
