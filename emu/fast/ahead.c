@@ -87,8 +87,7 @@ static RARE bool step_single(Visit *v, const ScalarCode *code, uint64_t end, uin
 {
   FastTile *t = v->tile;
   const FastVector *c = vector_of(v->engine, t, code);
-  uint64_t issue = t->core.ready, start = v->engine->timing->vector_start;
-  uint64_t group = issue + (start ? start : 1);
+  uint64_t issue = t->core.ready, group = single_group(v);
   SingleSend send;
   if (!is_sender(t, c) || v->beside || group >= end || !finds_single(v, c, &send) ||
       !keep_queue(v, send.queue, 1, last))
@@ -97,6 +96,23 @@ static RARE bool step_single(Visit *v, const ScalarCode *code, uint64_t end, uin
   mark_group(t->ahead, group);
   set_step(v, group);
   do_single(v, c, code->insn, &send);
+  leave_cycle(v);
+  return true;
+}
+
+/* Likewise one that loads one element. */
+static RARE bool step_load(Visit *v, const ScalarCode *code, uint64_t end)
+{
+  FastTile *t = v->tile;
+  const FastVector *c = vector_of(v->engine, t, code);
+  uint64_t issue = t->core.ready, group = single_group(v);
+  if (!c->may_load || v->beside || group >= end || !is_single_load(v, c) ||
+      !keep_load(t, c, &code->insn->vec.src1))
+    return false;
+  mark_issue(t->ahead, issue);
+  mark_group(t->ahead, group);
+  set_step(v, group);
+  do_load(v, c);
   leave_cycle(v);
   return true;
 }
@@ -121,7 +137,7 @@ static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uin
   if (code->insn->op == OP_vec && may_be_whole(v, code) &&
       step_whole(v, code, end, last, &goes_on))
     return goes_on;
-  if (code->insn->op == OP_vec && step_single(v, code, end, last))
+  if (code->insn->op == OP_vec && (step_single(v, code, end, last) || step_load(v, code, end)))
     return true;
   if (!steps_ahead(v, code->insn, last))
     return false;

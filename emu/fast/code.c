@@ -73,6 +73,9 @@ static FastVector vector_code(const FastEngine *e, const ClassCode *cls, const I
     .may = is_plain_operation(info) && info->kind != VK_DFILT && vec->dest.kind == VOPND_DSR &&
            !vec->has_index,
     .may_send = is_plain_operation(info) && info->kind != VK_DFILT && vec->dest.kind == VOPND_DSR,
+    .may_load = is_plain_operation(info) && info->kind == VK_MOV && !vec->has_index &&
+                vec->dest.kind == VOPND_REG && vec->src0.kind == VOPND_NONE &&
+                vec->src1.kind == VOPND_DSR,
     .overlaps = may_overlap(e, cls, insn, pc),
   };
   for (unsigned k = 0; k < PLAIN_STREAMS; k++) {

@@ -1,5 +1,6 @@
 /* Fast engine: the steps of a stretch (ahead.c): which instructions may be one, the groups of the
- * main thread's operation, what goes on beside it, and operations that send one wavelet. */
+ * main thread's operation, what goes on beside it, and operations that send one wavelet or load one
+ * element. */
 #include "emu/fast/step.h"
 
 #include "stb_ds.h"
@@ -15,7 +16,8 @@ typedef struct FastVector {
   bool overlaps;                /* the thread goes on beside it */
   bool repeats;                 /* it is like the vector instruction before it in the code */
   bool has_scalar, has_index;
-  bool may_send;                /* its operation allows what is said of one wavelet below */
+  bool may_send;                /* its operation allows what is said of one wavelet below, */
+  bool may_load;                /* or of one element of memory */
   uint8_t kind, operation, bytes, width;    /* as in FastPlain */
   uint8_t scalar_reg, scalar_bytes, code_bytes, named;
   uint8_t place[PLAIN_STREAMS], reg[PLAIN_STREAMS];
@@ -670,4 +672,66 @@ static inline void do_single(Visit *v, const FastVector *c, const Insn *insn,
   core->pc = (uint16_t)(core->pc + c->code_bytes);
   core->regs.vstat = true;
   core->ready = v->turn.cycle + extra + turn_pay(&v->turn, TIMING_vector_end);
+}
+
+/* The cycle of the group of an operation that issues now and has only one. */
+static inline uint64_t single_group(const Visit *v)
+{
+  uint64_t start = v->engine->timing->vector_start;
+  return v->tile->core.ready + (start ? start : 1);
+}
+
+/* ---- an operation that loads one element into a register ------------------------------------ */
+
+/* By the length of its descriptor, or the next one of a descriptor that goes on step by step.  Like
+ * the one that sends a wavelet, it never runs. */
+static inline bool is_single_load(const Visit *v, const FastVector *c)
+{
+  const FastTile *t = v->tile;
+  const DsrState *dsr = vector_dsr(t, c, PLAIN_SRC1);
+  const Descriptor *desc = &dsr->desc;
+  bool is_one = desc->flags & DESC_F_STEP ? dsr->remaining != 0 : desc->length == 1;
+  return is_one && desc->kind == DESC_MEM1D &&
+         !(desc->flags & ~(unsigned)(DESC_F_STEP | DESC_F_SAVE)) && !t->core.regs.traps &&
+         !(v->turn.checks & (CHECKS_TASKS | CHECKS_LENGTHS)) &&
+         is_single_plain(v, c, PLAIN_SRC1, desc->base);
+}
+
+/* What the descriptor keeps has been kept then.  False: no room for that. */
+static inline bool keep_load(FastTile *t, const FastVector *c, const VecOperand *source)
+{
+  unsigned flags = vector_dsr(t, c, PLAIN_SRC1)->desc.flags;
+  return !(flags & (DESC_F_STEP | DESC_F_SAVE)) || keep_dsr(t, source->file, source->number);
+}
+
+/* The descriptor is behind the element, if it keeps its place. */
+static inline void pass_element(Visit *v, const FastVector *c)
+{
+  unsigned flags = vector_dsr(v->tile, c, PLAIN_SRC1)->desc.flags;
+  if (!(flags & (DESC_F_STEP | DESC_F_SAVE)))
+    return;
+  DsrState *dsr = &tile_own_dsrs(&v->turn)[c->place[PLAIN_SRC1]];
+  dsr->desc.base = (uint16_t)(dsr->desc.base + dsr->desc.stride * (int)c->bytes);
+  if (flags & DESC_F_STEP && dsr->remaining != UINT32_MAX)
+    dsr->remaining--;
+}
+
+/* Carries it out: its group is in this cycle. */
+static inline void do_load(Visit *v, const FastVector *c)
+{
+  Tile *core = &v->tile->core;
+  EngineStats *stats = &v->worker->log.stats;
+  uint32_t value = 0;
+  memcpy(&value, core->mem.bytes + vector_dsr(v->tile, c, PLAIN_SRC1)->desc.base, c->bytes);
+  pass_element(v, c);
+  if (c->bytes == sizeof value)
+    set_reg32(&core->regs, c->reg[PLAIN_DEST], value);
+  else
+    core->regs.r[c->reg[PLAIN_DEST]] = (uint16_t)value;
+  stats->groups++;
+  stats->elements++;
+  turn_pay(&v->turn, TIMING_vector_start);
+  core->pc = (uint16_t)(core->pc + c->code_bytes);
+  core->regs.vstat = true;
+  core->ready = v->turn.cycle + turn_pay(&v->turn, TIMING_vector_end);
 }

@@ -129,6 +129,14 @@ static void beside_pause(Beside *b)
     asm_emit(b->cls, (Insn){.op = op, .a = ID_MICROTHREAD, .imm = first + i});
 }
 
+/* An element of memory, into a register. */
+static void beside_element(Beside *b)
+{
+  unsigned reg = 2 * below(&b->gen.random, 3);
+  Descriptor from = beside_memory(b, 1, 4);
+  asm_emit(b->cls, in_vec(VEC_fmovs, op_reg(reg), op_none(), beside_dsr(b, DSR_SRC1, from)));
+}
+
 /* What the main thread may do beside its operation. */
 static void beside_between(Beside *b)
 {
@@ -199,6 +207,8 @@ static void beside_phase(Beside *b, unsigned x, unsigned phase)
       receives = false;
     } else if (b->pauses && chance(r, 30)) {
       beside_pause(b);
+    } else if (chance(r, 15)) {
+      beside_element(b);
     } else if (chance(r, 40)) {
       beside_series(b);
     } else if (chance(r, 60)) {

@@ -73,8 +73,10 @@ static Descriptor tasks_source(Tasks *s)
                         (int)below(r, 2));
   if (tasks_odd(s, 10))
     d.length = (uint16_t)below(r, 4);
-  if (tasks_odd(s, 8))
+  if (tasks_odd(s, 15))
     d.flags |= chance(r, 50) ? DESC_F_SAVE : DESC_F_STEP;
+  if (d.flags & DESC_F_STEP)
+    d.length = (uint16_t)(1 + below(r, 6));
   if (chance(r, 10))
     d.flags |= DESC_F_SCALAR;
   if (tasks_odd(s, 2))
@@ -113,6 +115,21 @@ static void tasks_send(Tasks *s)
   asm_emit(s->cls, insn);
 }
 
+/* An element of memory, into a register, and whether there was one. */
+static void tasks_load(Tasks *s)
+{
+  static const VecOp ops[] = {VEC_fmovs, VEC_mov32, VEC_mov16, VEC_fmovh, VEC_fadds};
+  Random *r = &s->gen.random;
+  VecOp op = ops[below(r, ARRAY_COUNT(ops))];
+  Insn insn = in_vec(op, op_reg(2 * below(r, 3)), op_none(),
+                     op_dsr(DSR_SRC1, below(r, TASKS_SOURCES)));
+  if (vecops[op].sources == 2)
+    insn.vec.src0 = op_reg(2 * below(r, 3));
+  asm_emit(s->cls, insn);
+  if (chance(r, 30))
+    asm_emit(s->cls, (Insn){.op = OP_vstat, .a = (uint8_t)below(r, 6)});
+}
+
 static void tasks_ids(Tasks *s)
 {
   Random *r = &s->gen.random;
@@ -144,6 +161,8 @@ static void tasks_step(Tasks *s)
   Random *r = &s->gen.random;
   if (tasks_odd(s, s->blocks ? 40 : 15))
     tasks_ids(s);
+  else if (tasks_odd(s, 15))
+    tasks_load(s);
   else if (tasks_odd(s, 10))
     asm_emit(s->cls, (Insn){.op = OP_stctra, .a = (uint8_t)below(r, COUNTER_WORDS),
                             .imm = TASKS_DATA + 2 * below(r, TASKS_BYTES / 2)});
