@@ -144,7 +144,7 @@ static void take_links(FastEngine *e)
 /* ---- chores of a row ----------------------------------------------------------------------- */
 
 /* What the cycles before `now` have left to do.  More may come up meanwhile, for the next cycle. */
-STEP RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now)
+static RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now)
 {
   FastEngine *e = worker->engine;
   size_t kept = 0;

@@ -123,7 +123,6 @@ STEP void run_edges(FastWorker *worker, void (*run_rows)(Visit *v, FastRows rows
 /* ---- block.c ------------------------------------------------------------------------------- */
 
 STEP bool step_link_accepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
-STEP RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now);
 STEP HOT void row_chores(const Visit *v, uint32_t row);
 STEP void end_block(FastEngine *e);
 
