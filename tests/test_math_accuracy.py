@@ -105,5 +105,5 @@ comptime { @comptime_assert(math.sqrt(@as(i16, 4)) == 2); }""")
     (tmp_path / "layout.csl").write_text(
         'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }')
     done = harness.cslc(tmp_path / "layout.csl", "-o", tmp_path / "o.bin", expect=1)
-    assert "an argument that is no f32 and no 16-bit float" in done.err
+    assert "the argument is no f32 and no 16-bit float" in done.err
     assert "pe.csl:3:" in done.err
