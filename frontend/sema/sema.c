@@ -1,4 +1,4 @@
-/* Services for every part of an evaluation: names, the machine, the count of steps. */
+/* Services for every part of an evaluation: names, the machine, the count of steps, operands. */
 #include "frontend/sema/sema_internal.h"
 
 #include "stb_ds.h"
@@ -72,4 +72,44 @@ void sema_count_steps(Sema *s, uint64_t n)
   uint64_t *steps = in_library ? &s->own->library_steps : &s->own->steps;
   uint64_t left = *steps < limit ? limit - *steps : 0;
   *steps += n < left ? n : left;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+Operand operand_poison(void)
+{
+  return (Operand){.kind = OPR_POISON, .type = POOL(POISON_TYPE), .value = POOL(POISON)};
+}
+
+Operand operand_void(void)
+{
+  return (Operand){.kind = OPR_COMPTIME, .type = POOL(VOID), .value = POOL(VOID_VALUE)};
+}
+
+Operand operand_value(Sema *s, PoolId value)
+{
+  if (pool_eq(value, POOL(POISON)) || pool_is_none(value))
+    return operand_poison();
+  return (Operand){.kind = OPR_COMPTIME, .type = pool_type_of(s->pool, value), .value = value};
+}
+
+Operand operand_runtime(IrValue ir, PoolId type)
+{
+  return (Operand){.kind = OPR_RUNTIME, .type = type, .ir = ir};
+}
+
+Operand operand_place(IrValue address, PoolId type, bool is_const)
+{
+  return (Operand){.kind = OPR_MEMORY, .type = type, .ir = address, .is_const = is_const};
+}
+
+Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const)
+{
+  return (Operand){.kind = OPR_MEMORY, .type = type, .is_global = true, .global = global,
+                   .offset = offset, .is_const = is_const};
+}
+
+bool value_is_true(PoolId value)
+{
+  return pool_eq(value, POOL(TRUE));
 }
