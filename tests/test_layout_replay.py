@@ -202,6 +202,32 @@ def outcome(tmp_path, text):
     return done.code, done.out, done.err, image
 
 
+def test_more_cases_than_are_kept(tmp_path):
+    """Each number below 40,000 is a case of its own, called twice."""
+    bits, numbers = range(17), 40000
+    body = "\n".join(f"  if (x / {1 << b} % 2 == 0) {{ r += {b + 1}; }}" for b in bits)
+    (tmp_path / "layout.csl").write_text(f"""
+fn weigh(x: u32) i32 {{
+  var r: i32 = 0;
+{body}
+  return r;
+}}
+layout {{
+  @set_rectangle(1, 1);
+  var sum: i32 = 0;
+  for (@range(u32, {numbers})) |x| {{
+    sum += 2 * weigh(x) - weigh(x);
+  }}
+  @comptime_print(sum);
+  @set_tile_code(0, 0, "pe.csl", .{{}});
+}}
+""")
+    (tmp_path / "pe.csl").write_text(PE)
+    done = harness.cslc(tmp_path / "layout.csl", "-o", tmp_path / "image.bin")
+    expected = sum(b + 1 for x in range(numbers) for b in bits if x >> b & 1 == 0)
+    assert f"print: {expected}\n" in done.err
+
+
 def test_random_layouts(tmp_path):
     (tmp_path / "pe.csl").write_text(PE)
     random = harness.commit_random("loops of layouts")

@@ -182,6 +182,8 @@ static uint32_t add_place(Replay *r)
 /* The place to which the decisions lead; false: other conditions than before, or too many. */
 static bool place_of_decisions(Replay *r, uint32_t *out)
 {
+  if (arrlenu(r->places) + arrlenu(r->decisions) >= MOST_PLACES)
+    return false;
   uint32_t at = arrlenu(r->places) == 0 ? add_place(r) : 0;
   for (size_t i = 0; i < arrlenu(r->decisions); i++) {
     struct ReplayDecision d = r->decisions[i];
@@ -197,8 +199,7 @@ static bool place_of_decisions(Replay *r, uint32_t *out)
     at = next;
   }
   *out = at;
-  return r->places[at].condition == NULL && !r->places[at].is_end &&
-         arrlenu(r->places) < MOST_PLACES;
+  return r->places[at].condition == NULL && !r->places[at].is_end;
 }
 
 void replay_keep(Sema *s, const ReplayStart *start, PoolId value)
