@@ -50,9 +50,9 @@ void setup_check_color(Sema *s, unsigned color, Span span)
 
 void setup_check_input_queue(Sema *s, unsigned queue, Span span)
 {
-  if (s->session->options->memcpy && (sema_machine(s)->memcpy_input_queues >> queue & 1) &&
-      !is_memcpy_library(s))
-    diag_reserved_queue(s->diags, span, queue);
+  const Machine *m = sema_machine(s);
+  if (s->session->options->memcpy && (m->memcpy_input_queues >> queue & 1) && !is_memcpy_library(s))
+    diag_reserved_queue(s->diags, span, m->name, queue);
 }
 
 void setup_check_task_id(Sema *s, unsigned id, Span span)
