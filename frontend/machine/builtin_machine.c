@@ -26,28 +26,41 @@ static TaskSlot *task_slot(Sema *s, unsigned n)
   return n < MAX_TASK_IDS ? &s->setup->tasks[n] : &s->setup->control_tasks[n - MAX_TASK_IDS];
 }
 
-static TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *id)
+/* The first slot of the task from slot *n on, whose number comes back in *n; NULL: none. */
+static TaskSlot *slot_of_func(Sema *s, uint32_t func, unsigned *n)
 {
-  for (unsigned n = 0; n < 2 * MAX_TASK_IDS; n++) {
-    TaskSlot *slot = task_slot(s, n);
-    *id = n % MAX_TASK_IDS;
+  for (; *n < 2 * MAX_TASK_IDS; ++*n) {
+    TaskSlot *slot = task_slot(s, *n);
     if (slot->kind != TASK_NONE && slot->func == func)
       return slot;
   }
   return NULL;
 }
 
-/* The id a bound task has; false after reporting that it has none. */
+/* The task's only id; false after reporting that it has two. */
+static bool only_id(Sema *s, uint32_t func, unsigned n, Span at, Action *action)
+{
+  unsigned next = n + 1;
+  const TaskSlot *first = task_slot(s, n), *second = slot_of_func(s, func, &next);
+  action->id_kind = ID_TASK;
+  action->id = (uint8_t)(n % MAX_TASK_IDS);
+  if (!second)
+    return true;
+  diag_task_of_two_ids(s->diags, at, sema_text(s, s->funcs[func].name), action->id,
+                       next % MAX_TASK_IDS);
+  diag_first_here(s->diags, first->span);
+  return false;
+}
+
+/* The id a bound task has; false after reporting that it has none, or two. */
 static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *action)
 {
   uint32_t func = pool_key(s->pool, o.value).u.index;
-  unsigned id;
-  TaskSlot *slot = slot_of_func(s, func, &id);
+  unsigned n = 0;
+  TaskSlot *slot = slot_of_func(s, func, &n);
   if (slot) {
     slot->is_activated |= local_only;
-    action->id_kind = ID_TASK;
-    action->id = (uint8_t)id;
-    return true;
+    return only_id(s, func, n, span, action);
   }
   diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name));
   diag_declared_here(s->diags, node_fn_decl(s->funcs[func].node)->name.span,
@@ -255,18 +268,6 @@ static int task_words(Sema *s, const BindKind *kind, Operand task, Span span)
   return (int)(bytes / 2);
 }
 
-/* False after reporting that the task has an id. */
-static bool check_unbound(Sema *s, uint32_t func, Span at)
-{
-  unsigned id;
-  const TaskSlot *bound = slot_of_func(s, func, &id);
-  if (!bound)
-    return true;
-  diag_task_bound_twice(s->diags, at, sema_text(s, s->funcs[func].name), id);
-  diag_first_here(s->diags, bound->span);
-  return false;
-}
-
 static Operand operand_of(Sema *s, const Node *n, PoolId want)
 {
   Operand o = sema_rvalue(s, n, want);
@@ -292,8 +293,6 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
     return NULL;
   }
   uint32_t func = pool_key(s->pool, task.value).u.index;
-  if (!check_unbound(s, func, at))
-    return NULL;
   if (kind->kind == TASK_DATA && arch_is(s, ARCH_WSE2))
     setup_check_color(s, (unsigned)id, id_operand.span);
   else if (kind->kind != TASK_DATA && !(own_table && s->setup->separate_control))
@@ -419,7 +418,7 @@ Operand builtin_bind_rotating_tasks(Sema *s, const NodeBuiltinCall *call, Span a
     diag_rotation_types(s->diags, other_node->span, s->funcs[slot->func].type, other.type);
     return operand_poison();
   }
-  if (!check_unbound(s, func, other_node->span) || !rotation_settings(s, call->args.at[3], slot))
+  if (!rotation_settings(s, call->args.at[3], slot))
     return operand_poison();
   slot->alternate = func + 1;
   return operand_void();
