@@ -12,8 +12,8 @@ typedef struct {
   IrModule *m;
   IrFunc *f;
   uint32_t block, at;        /* of the instruction whose operands are visited */
-  uint32_t *block_of;        /* by value, of the beginning */
-  uint32_t n_values;
+  uint32_t *block_of;        /* by value */
+  uint32_t n_values;         /* at the beginning: copies behind them have no entry below */
   IrValue *copy;             /* by value: its copy in this block */
   uint32_t *copy_block;
   IrValue *kept;             /* by value: its copy in front of a loop */
@@ -61,11 +61,6 @@ static void place_constants(const IrFunc *f, const IrBlock *b)
 
 /* ---- constants of updates ---------------------------------------------------------- */
 
-static bool update_takes_register(const Opt *opt, const IrInsn *insn)
-{
-  return insn->op == IR_dsr_set && ir_update_takes_register(opt->level);
-}
-
 /* The block in front of the outermost loop around this one, or IR_NO_ID. */
 static uint32_t outermost_front(const Sinker *s)
 {
@@ -104,7 +99,7 @@ static IrValue keep_in_front(Sinker *s, IrValue v, uint32_t front)
 static void keep_constant(Sinker *s, IrValue *operand)
 {
   uint32_t front = outermost_front(s);
-  if (front == IR_NO_ID || operand->raw >= s->n_values || !is_cheap_number(s, *operand))
+  if (front == IR_NO_ID || !is_cheap_number(s, *operand))
     return;
   *operand = keep_in_front(s, *operand, front);
   s->moved = true;
@@ -119,6 +114,30 @@ static uint32_t *no_blocks(Arena *arena, uint32_t n)
   return blocks;
 }
 
+/* In front of all sinking, since what makes a number again must not use a copy. */
+static void keep_constants(Sinker *s)
+{
+  for (s->block = 0; s->block < s->f->n_blocks; s->block++) {
+    const IrBlock *b = &s->f->blocks[s->block];
+    for (uint32_t i = 0; i < b->n_insns; i++) {
+      /* Arguments have arrays of their own: adding values does not move them. */
+      IrInsn insn = *opt_insn(s->f, b->insns[i]);
+      if (insn.op == IR_dsr_set)
+        keep_constant(s, &insn.args[0]);
+    }
+  }
+}
+
+static void sink_constants(Sinker *s)
+{
+  for (s->block = 0; s->block < s->f->n_blocks; s->block++)
+    for (s->at = 0; s->at < s->f->blocks[s->block].n_insns; s->at++) {
+      /* Targets and arguments have arrays of their own: adding values does not move them. */
+      IrInsn insn = *opt_insn(s->f, s->f->blocks[s->block].insns[s->at]);
+      opt_each_operand(&insn, sink_operand, s);
+    }
+}
+
 bool pass_sink(Opt *opt, IrFunc *f)
 {
   Sinker s = {.m = opt->m, .f = f, .n_values = f->n_insns};
@@ -128,14 +147,9 @@ bool pass_sink(Opt *opt, IrFunc *f)
   s.kept = arena_many(opt->arena, IrValue, f->n_insns);
   s.kept_block = no_blocks(opt->arena, f->n_insns);
   cfg_build(&s.cfg, f, opt->arena);
-  for (s.block = 0; s.block < f->n_blocks; s.block++)
-    for (s.at = 0; s.at < f->blocks[s.block].n_insns; s.at++) {
-      /* Targets and arguments have arrays of their own: adding values does not move them. */
-      IrInsn insn = *opt_insn(f, f->blocks[s.block].insns[s.at]);
-      if (update_takes_register(opt, &insn))
-        keep_constant(&s, &insn.args[0]);
-      opt_each_operand(&insn, sink_operand, &s);
-    }
+  if (ir_update_takes_register(opt->level))
+    keep_constants(&s);
+  sink_constants(&s);
   for (uint32_t b = 0; b < f->n_blocks; b++)
     place_constants(f, &f->blocks[b]);
   return s.moved;
