@@ -499,7 +499,7 @@ static RARE uint64_t step_beside(Visit *v, uint64_t end, uint64_t last)
     const ScalarCode *code = code_now(v->engine, core);
     if (code && code->insn && code->insn->op == OP_vec) {
       core->waits = true;
-      bool starts = last_group < end && overlap_follows(&code->insn->vec, core->dsrs);
+      bool starts = last_group < end && overlap_follows(code->insn, core->dsrs);
       return starts && !starts_ahead(v, &code->insn->vec, last) ? last_group : end;
     }
     if (!code || !code->insn || !steps_beside(v, code))

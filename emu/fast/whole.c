@@ -602,7 +602,10 @@ static HOT void go_behind_whole(Visit *v, const FastWhole *op)
   Tile *core = &v->tile->core;
   const ScalarCode *code = code_now(v->engine, core);
   MemoryAccess access = {0};
-  bool waits = !core->overlaps || !code || !code->insn || code->insn->op == OP_vec ||
+  bool is_late = core->ready > op->last;        /* for an operation that follows without a gap */
+  bool waits = !core->overlaps || !code || !code->insn ||
+               (code->insn->op == OP_vec &&
+                !(is_late && overlap_follows(code->insn, core->dsrs))) ||
                (scalar_access(code->insn, &core->regs, &access) &&
                 access.address + access.bytes > PE_MEM_BYTES);
   uint64_t ready = core->overlaps ? core->ready : 0, next = op->last + 1;
@@ -647,7 +650,7 @@ static HOT bool find_next_whole(Visit *v, const FastWhole *op, uint64_t last, Wh
   if (next->repeats)
     return next->starts = next->is_whole = true;
   next->is_whole = find_whole(v, next->code, &next->op) && keep_whole(v, &next->op);
-  next->starts = next->is_whole || overlap_follows(&next->code->insn->vec, v->tile->core.dsrs);
+  next->starts = next->is_whole || overlap_follows(next->code->insn, v->tile->core.dsrs);
   return next->is_whole || !next->starts || starts_ahead(v, &next->code->insn->vec, last);
 }
 

@@ -23,9 +23,10 @@ static bool is_in_memory(const VecOperand *operand, Dsrs dsrs)
   return kind == DESC_MEM1D || kind == DESC_MEM4D || kind == DESC_CIRC;
 }
 
-bool overlap_follows(const VecOperands *vec, Dsrs dsrs)
+bool overlap_follows(const Insn *insn, Dsrs dsrs)
 {
-  return vec->dest.kind == VOPND_DSR && is_in_memory(&vec->dest, dsrs) &&
+  const VecOperands *vec = &insn->vec;
+  return insn->op == OP_vec && vec->dest.kind == VOPND_DSR && is_in_memory(&vec->dest, dsrs) &&
          is_in_memory(&vec->src0, dsrs) && is_in_memory(&vec->src1, dsrs);
 }
 

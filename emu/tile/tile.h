@@ -383,9 +383,9 @@ bool overlap_allows(const VecRun *run, const ClassCode *cls, const Timing *timin
 /* Whether it may issue the instruction in the meantime: the result is as if the operation were
  * over. */
 bool overlap_issues(const VecRun *run, const Insn *insn, const Registers *regs);
-/* Whether the operation, which has waited for the one before, starts in the cycle after its last
- * group. */
-bool overlap_follows(const VecOperands *vec, Dsrs dsrs);
+/* Whether the instruction is an operation on memory, which follows another one without a gap: it
+ * starts in the cycle after the last group if it has waited, else when the thread comes to it. */
+bool overlap_follows(const Insn *insn, Dsrs dsrs);
 
 /* ---- check.c: the tests of --check ----------------------------------------------------------- */
 

@@ -165,7 +165,7 @@ static void write_register(Tile *t, const VecStream *dest)
 static bool starts_next(Turn *turn, const Insn *insn, uint64_t last)
 {
   Tile *t = turn->tile;
-  if (insn->op != OP_vec || t->ready > turn->cycle || !overlap_follows(&insn->vec, t->dsrs))
+  if (t->ready > turn->cycle || !overlap_follows(insn, t->dsrs))
     return false;
   turn_event(turn, .kind = EV_INST, .pc = t->pc);
   turn->log->stats.instructions++;
@@ -176,13 +176,15 @@ static bool starts_next(Turn *turn, const Insn *insn, uint64_t last)
   return true;
 }
 
-/* The operation beside which the thread went on is over: what it has come to follows. */
+/* The operation beside which the thread went on is over: what it has come to follows.  Where it is
+ * still on its way to an operation on memory, that one issues when the thread is there. */
 static void go_on_beside(Turn *turn, const VecRun *run, uint64_t last)
 {
   Tile *t = turn->tile;
   const Insn *insn = class_insn(t->mem.cls, t->pc);
   t->overlaps = false;
-  if (insn && (starts_next(turn, insn, last) || overlap_issues(run, insn, &t->regs)))
+  if (insn && (starts_next(turn, insn, last) || overlap_issues(run, insn, &t->regs) ||
+               (t->ready > turn->cycle && overlap_follows(insn, t->dsrs))))
     return;
   uint64_t end = last + turn_pay(turn, TIMING_vector_end);
   t->ready = t->ready > end ? t->ready : end;

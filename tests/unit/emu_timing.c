@@ -403,6 +403,45 @@ static void operations_have_their_width(void **state)
   assert_int_equal(timing_get(ARCH_WSE2)->simd[VEC_fmacs], 1);
 }
 
+/* Cycles per operation in a row of them in memory, with other instructions in front of each. */
+static double cycles_in_a_row(Arch arch, unsigned n, unsigned between)
+{
+  enum { OPERATIONS = 12, FIRST = 3, LAST = 11 };
+  Asm *a = asm_new(arch, 1, 1);
+  AsmClass *c = one(a, 0);
+  VecOperand d = asm_dsr(c, DSR_DEST, 0, de_mem(0x3000, (uint16_t)n, 1));
+  VecOperand s = asm_dsr(c, DSR_SRC1, 0, de_mem(0x1000, (uint16_t)n, 1));
+  for (unsigned i = 0; i < OPERATIONS; i++) {
+    for (unsigned k = 0; k < between; k++)
+      asm_emit(c, in_ri(OP_li, 4, k));
+    asm_emit(c, in_vec(VEC_fabss, d, op_none(), s));
+  }
+  asm_emit(c, in0(OP_endtask));
+  asm_run_quiet(a, ALL_EVENTS);
+  unsigned width = a->timing.simd[VEC_fabss], groups = (n + width - 1) / width;
+  uint64_t from = asm_find(a, EV_GROUP, 0, 0, groups * FIRST)->cycle;
+  uint64_t to = asm_find(a, EV_GROUP, 0, 0, groups * LAST)->cycle;
+  asm_free(a);
+  return (double)(to - from) / (LAST - FIRST);
+}
+
+/* An operation in a row costs its groups, or the cycles of its instructions if they are more. */
+static void operations_in_a_row_leave_no_gap(void **state)
+{
+  (void)state;
+  enum { MOST = 8 };
+  for (Arch arch = 0; arch < ARCH_COUNT; arch++) {
+    unsigned width = timing_get(arch)->simd[VEC_fabss];
+    for (unsigned groups = 1; groups <= MOST; groups++)
+      for (unsigned between = 0; between <= MOST; between++) {
+        unsigned least = groups > between + 1 ? groups : between + 1;
+        double cycles = cycles_in_a_row(arch, groups * width, between);
+        if (cycles != least)
+          fail_msg("%u groups, %u instructions: %g cycles", groups, between + 1, cycles);
+      }
+  }
+}
+
 /* Full width for 0 and 1 and where the residue is 2, 3, 5, 6; else what the table says. */
 static void strides_limit_the_width(void **state)
 {
@@ -531,6 +570,7 @@ int main(void)
     cmocka_unit_test(each_row_moves_its_program),
     cmocka_unit_test(no_row_is_idle_at_zero),
     cmocka_unit_test(operations_have_their_width),
+    cmocka_unit_test(operations_in_a_row_leave_no_gap),
     cmocka_unit_test(strides_limit_the_width),
     cmocka_unit_test(a_multiply_add_in_one_bank_waits),
     cmocka_unit_test(a_third_access_to_a_bank_waits),
