@@ -40,6 +40,8 @@ BY_NAME = [
     Case(30, 3, 9, 4, 4, F32, 1, alpha=0.5, beta=-2.0, algorithm=SUMMA),
     Case(7, 26, 20, 2, 1, F16, 1, "wse3", algorithm=SUMMA),
     Case(12, 18, 30, 4, 3, algorithm=SUMMA_BLOCK),
+    Case(4, 236, 58, 1, 4, algorithm=SUMMA_BLOCK),     # one step of wide panels
+    Case(9, 201, 59, 1, 8, arch="wse3", algorithm=SUMMA_BLOCK),     # more updates than operations
     Case(1, 1, 1, 1, 1, algorithm=MASTER_BLOCK), Case(13, 30, 11, 1, 3, algorithm=MASTER_BLOCK),
     Case(13, 30, 11, 2, 3, F16, 0, "wse3", algorithm=MASTER_BLOCK),
     Case(3, 3, 40, 7, 6, algorithm=MASTER_BLOCK),
