@@ -355,6 +355,64 @@ def test_words_that_wait_hold_up_only_those_of_their_color(program):
     """)
 
 
+SLOW_LAYOUT = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
+                                                        .MEMCPYH2D_1 = @get_color(4) });
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("sum", [*]u32, true);
+  @export_name("twice", fn()void);
+}
+"""
+
+# A word takes the tile longer than the host.
+SLOW_PE = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(2);
+const in_id = if (@is_arch("wse3")) @get_data_task_id(in_queue)
+              else @get_data_task_id(sys_mod.MEMCPYH2D_1);
+var sum = @zeros([1]u32);
+var sum_ptr: [*]u32 = &sum;
+task receive(value: u32) void {
+  for (@range(u16, 40)) |_| { sum[0] += value; }
+}
+fn twice() void {
+  sum[0] *= 2;
+  sys_mod.unblock_cmd_stream();
+}
+comptime {
+  if (@is_arch("wse3")) { @initialize_queue(in_queue, .{ .color = sys_mod.MEMCPYH2D_1 }); }
+  @bind_data_task(receive, in_id);
+  @export_symbol(sum_ptr, "sum");
+  @export_symbol(twice);
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ("wse2", "wse3"))
+def test_a_command_after_a_stream_that_the_host_has_waited_for(tmp_path, arch):
+    """The tiles have done what the words set going; a copy and a launch come after that."""
+    host_run.build(tmp_path, SLOW_LAYOUT, SLOW_PE, arch=arch, params={"W": 1})
+    script(tmp_path, """
+        stream = dict(streaming=True, data_type=WIDE, order=MemcpyOrder.ROW_MAJOR)
+        words, got = np.arange(20, dtype=np.uint32), np.zeros(1, np.uint32)
+        def total():
+            r.memcpy_d2h(got, r.get_id("sum"), 0, 0, 1, 1, 1, data_type=WIDE, **COPY)
+            return got[0]
+        r.memcpy_h2d(4, words, 0, 0, 1, 1, 20, nonblock=False, **stream)
+        r.launch("twice", nonblock=False)
+        assert total() == 80 * words.sum(), got
+        r.task_wait(r.memcpy_h2d(4, words, 0, 0, 1, 1, 20, nonblock=True, **stream))
+        r.memcpy_h2d(r.get_id("sum"), np.array([5], np.uint32), 0, 0, 1, 1, 1, data_type=WIDE,
+                     **COPY)
+        assert total() == 5, got
+        r.stop()
+    """)
+
+
 def test_a_stream_that_never_comes_is_told(program):
     text = """
         result = np.zeros(2, np.uint32)

@@ -287,16 +287,23 @@ static bool settle_operations(HostSession *s, bool quiet)
 
 /* ---- order ------------------------------------------------------------------------------ */
 
-/* Issues what may go out now; true if anything did. A command waits for those before it, and a copy
- * to the host also waits for a quiet fabric. */
+/* Whether a command waits for a quiet fabric: a copy to the host does, and what follows a stream to
+ * the tiles that a caller has waited for. */
+static bool needs_quiet(const HostSession *s, const Operation *op)
+{
+  return is_command(op->kind) && (op->kind == OPERATION_COPY_OUT || s->stream_settles);
+}
+
+/* Issues what may go out now; true if anything did. A command waits for those before it, some also
+ * for a quiet fabric. */
 static bool issue_ready(HostSession *s, bool quiet)
 {
   bool issued = false, command_open = false;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     Operation *op = &s->operations[i];
     bool command = is_command(op->kind);
-    if (op->state == OPERATION_QUEUED &&
-        !(command && (command_open || (op->kind == OPERATION_COPY_OUT && !quiet)))) {
+    if (op->state == OPERATION_QUEUED && !(command && command_open) &&
+        (quiet || !needs_quiet(s, op))) {
       issue_operation(s, op);
       issued = true;
     }
@@ -423,7 +430,7 @@ static bool waits_for_quiet(const HostSession *s)
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     const Operation *op = &s->operations[i];
     if (is_command(op->kind) && op->state != OPERATION_DONE)
-      return op->state == OPERATION_ISSUED ? op->missing == 0 : op->kind == OPERATION_COPY_OUT;
+      return op->state == OPERATION_ISSUED ? op->missing == 0 : needs_quiet(s, op);
   }
   return false;
 }
@@ -456,6 +463,7 @@ static WseStatus make_progress(HostSession *s, bool *idle)
   s->quiet = quiet;
   s->streaming &= !quiet;
   changed |= issue_ready(s, goes_on);
+  s->stream_settles &= !goes_on;
   *idle = quiet && !changed;
   return WSE_OK;
 }
@@ -487,6 +495,8 @@ WseStatus session_wait(HostSession *s, WseTask task)
     diag_task_number(s->diags, HOST_NOWHERE, task);
     return session_usage(s);
   }
+  const Operation *op = find_operation(s, task);
+  s->stream_settles |= op && op->kind == OPERATION_STREAM_IN;
   return wait_for(s, task, false);
 }
 

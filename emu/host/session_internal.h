@@ -57,6 +57,7 @@ struct HostSession {
   bool finishing;                                  /* what is left now stays */
   bool streaming;                                  /* words of streams since it last was quiet */
   bool quiet;                                      /* nothing moved when the engine last stopped */
+  bool stream_settles;                             /* a caller waited for a stream in since then */
   size_t hazards_told;
   uint64_t warned_of;                              /* cycle of rest that a warning reported, + 1 */
   HostPhase *phases;                               /* stb_ds */
