@@ -76,6 +76,27 @@ static Unit after_thread(Report *r, Unit from)
   }
 }
 
+static bool waits_for_color(const InspectThread *thread, unsigned color)
+{
+  return thread->waiting == STALL_INPUT && report_waiting(thread)->color == color;
+}
+
+/* The operation that will unblock the task, unless it waits for the very wavelets of `color`;
+ * otherwise the block itself is to blame. */
+static Unit after_block(Report *r, uint32_t tile, unsigned id, unsigned color)
+{
+  const InspectTile *t = report_look(r, tile);
+  for (unsigned i = 1; i <= MAX_MICROTHREADS; i++) {
+    const InspectThread *thread = &t->threads[i];
+    if (!finite_wait(thread) || waits_for_color(thread, color))
+      continue;
+    Action done = thread->run->done;
+    if (done.kind == ACT_UNBLOCK && done.id_kind == ID_TASK && done.id == id)
+      return unit_of(UNIT_THREAD, tile, i);
+  }
+  return lost_or(r, tile, end_unit(END_BLOCKED_TASK, tile, id));
+}
+
 /* A local task that is activated and blocked; -1: none. */
 static int blocked_task(const InspectTile *t)
 {
@@ -103,11 +124,6 @@ static int blocked_channel(Report *r, uint32_t tile, unsigned queue)
   return is_blocked ? (int)id : -1;
 }
 
-static bool waits_for_color(const InspectThread *thread, unsigned color)
-{
-  return thread->waiting == STALL_INPUT && report_waiting(thread)->color == color;
-}
-
 /* A task that could start if its id were not blocked: its id; -1: none. */
 static int held_up_task(Report *r, uint32_t tile)
 {
@@ -126,7 +142,7 @@ static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwis
     return unit_of(UNIT_THREAD, tile, 0);
   int id = held_up_task(r, tile);
   if (id >= 0)
-    return lost_or(r, tile, end_unit(END_BLOCKED_TASK, tile, (unsigned)id));
+    return after_block(r, tile, (unsigned)id, color);
   Unit lost = lost_or(r, tile, end_unit(END_NONE, tile, 0));
   if (lost.end != END_NONE)
     return lost;
@@ -330,7 +346,7 @@ static Unit after_input(Report *r, Unit from)
   }
   int id = blocked_channel(r, from.tile, from.index);
   if (id >= 0)
-    return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, (unsigned)id));
+    return after_block(r, from.tile, (unsigned)id, NO_COLOR);
   return later_thread(r, from.tile, NO_COLOR, end_unit(END_NOBODY_READS, from.tile, from.index));
 }
 
@@ -410,8 +426,7 @@ Unit unit_after(Report *r, Unit from)
   Port port;
   switch (from.kind) {
   case UNIT_THREAD: return after_thread(r, from);
-  case UNIT_TASK:
-    return lost_or(r, from.tile, end_unit(END_BLOCKED_TASK, from.tile, from.index));
+  case UNIT_TASK: return after_block(r, from.tile, from.index, NO_COLOR);
   case UNIT_OUTPUT: return after_output(r, from);
   case UNIT_INPUT: return after_input(r, from);
   case UNIT_ROUTER: return after_router(r, from, &port);
