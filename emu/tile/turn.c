@@ -130,7 +130,7 @@ void tile_activate(Turn *turn, unsigned id, uint16_t pc)
 {
   Tile *t = turn->tile;
   if (id >= MAX_TASK_IDS || !is_set(t->mem.cls->local_ids, id)) {
-    turn_tile_fault(turn, t->pc, FAULT_TASK_ID, id);
+    turn_tile_fault(turn, pc == PC_RETURN ? t->pc : pc, FAULT_TASK_ID, id);
     return;
   }
   bool merges = is_set(t->active, id);
