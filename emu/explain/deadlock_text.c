@@ -192,6 +192,25 @@ static uint16_t unblocking_place(const Program *program, const ClassCode *cls)
   return at;
 }
 
+/* No code of the tile unblocks: what the host can launch, if that is one function. */
+static void print_no_call(Report *r, uint32_t tile, const ClassCode *cls)
+{
+  uint32_t functions = 0, entry = 0;
+  for (uint32_t i = 0; i < cls->image->n_bindings; i++) {
+    const ImageBinding *binding = &cls->image->bindings[i];
+    if (!binding->present || r->program->image->exports[i].kind != EXPORT_FUNCTION)
+      continue;
+    functions++;
+    entry = binding->address;
+  }
+  fprintf(r->out, ": its code has no call that does");
+  if (functions != 1)
+    return;
+  fprintf(r->out, ", from the function");
+  report_outer_place(r, tile, entry);
+  fprintf(r->out, " on");
+}
+
 /* A counter that has not reached its end is most often short of a task that nothing activates. */
 static void print_idle_task(Report *r, uint32_t tile, const ClassCode *cls)
 {
@@ -212,13 +231,14 @@ static void print_no_unblock(Report *r, Unit end)
   const ClassCode *cls = program_class(r->program, end.tile);
   report_tile(r, end.tile);
   fprintf(r->out, " has ended all that it had to do without unblocking the command stream");
-  uint16_t at = cls ? unblocking_place(r->program, cls) : PC_RETURN;
-  if (at != PC_RETURN) {
-    fprintf(r->out, ": it has not come to the call");
-    report_outer_place(r, end.tile, at);
+  uint16_t at = unblocking_place(r->program, cls);
+  if (at == PC_RETURN) {
+    print_no_call(r, end.tile, cls);
+    return;
   }
-  if (cls)
-    print_idle_task(r, end.tile, cls);
+  fprintf(r->out, ": it has not come to the call");
+  report_outer_place(r, end.tile, at);
+  print_idle_task(r, end.tile, cls);
 }
 
 static void print_never_started(Report *r, Unit end)
