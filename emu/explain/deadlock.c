@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 3, NO_NODE = 0xffffffff };
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 4, NO_NODE = 0xffffffff };
 
 static bool wavelets_left(const InspectTile *tile)
 {
@@ -304,14 +304,16 @@ static void print_root(Analysis *a, uint32_t cause)
     print_cycle(a, a->causes[cause].root);
 }
 
-/* What a tile has lost is the cause of what others wait for; what has never started may be held up
- * by any of the others. */
+/* What a tile has lost is the cause of what others wait for; a task that is blocked may be
+ * unblocked by what waits elsewhere; what has never started may be held up by any of the others. */
 static unsigned rank_of(const Analysis *a, uint32_t cause)
 {
   EndKind end = a->nodes[a->causes[cause].root].unit.end;
   if (end == END_LOST || end == END_UNTAKEN)
     return 0;
-  return end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN ? RANKS - 1 : 1;
+  if (end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN)
+    return RANKS - 1;
+  return end == END_BLOCKED_TASK ? RANKS - 2 : 1;
 }
 
 /* The report joins the cause to an earlier one, if that is the same at another tile. */

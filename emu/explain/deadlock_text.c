@@ -338,6 +338,16 @@ static void print_count(const Report *r, unsigned n)
   fprintf(r->out, "%u wavelet%s", n, n == 1 ? "" : "s");
 }
 
+/* An operation that runs sends by the output queue. */
+static bool has_writer(const InspectTile *t, unsigned queue)
+{
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
+    if (t->threads[i].state == THREAD_VECTOR && t->threads[i].run->dest.kind == VS_FABOUT &&
+        t->threads[i].run->dest.queue == queue)
+      return true;
+  return false;
+}
+
 static void print_queue_unit(Report *r, Unit u)
 {
   bool output = u.kind == UNIT_OUTPUT;
@@ -352,6 +362,10 @@ static void print_queue_unit(Report *r, Unit u)
     fprintf(r->out, ", the first 0x%08x%s of ", queue->head.payload,
             queue->head.control ? " (control)" : "");
     report_color(r, u.tile, queue->head.color);
+  }
+  if (output && queue->use.elements && !has_writer(t, u.index)) {
+    fprintf(r->out, ", used last for ");
+    report_use(r, u.tile, queue->use);
   }
 }
 
