@@ -434,6 +434,26 @@ static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
     diag_extra_field(s->diags, span, type, sema_text(s, extra->name));
 }
 
+/* Whether a pointer of this type can point to an object of the other type, or into it. */
+static bool points_to(Sema *s, PoolId pointer, PoolId object)
+{
+  PoolKey to = pool_key(s->pool, pointer), key = pool_key(s->pool, object);
+  if (to.kind != PK_POINTER_TYPE)
+    return false;
+  if (to.u.pointer_type.is_many && key.kind == PK_ARRAY_TYPE)
+    object = key.u.array.element;
+  return pool_eq(to.u.pointer_type.pointee, object);
+}
+
+/* An object where a pointer to it is expected, or the other way round. */
+static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span span)
+{
+  if (points_to(s, type, o->type) && !str_is_none(o->name))
+    diag_address_of(s->diags, span);
+  else if (points_to(s, o->type, type) && !pool_key(s->pool, o->type).u.pointer_type.is_many)
+    diag_pointed_to(s->diags, span);
+}
+
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
@@ -463,6 +483,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     sema_note_declared(s, &o);
     sema_note_makes_one(s, type, o.type, span);
     note_field_of_one(s, type, o.type, span);
+    note_pointer_of_one(s, &o, type, span);
     if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
       diag_use_as(s->diags, span);
     return operand_poison();
