@@ -322,9 +322,12 @@ static Operand make_mem1d(Sema *s, Settings *set)
     draft_length(s, &draft, single_element(s, extent), extent->span);
   Setting *stride = settings_take(s, set, "stride");
   if (stride) {
-    Number n =
-        number_of(s, single_element(s, stride), INT8_MIN, INT8_MAX, "'stride'", stride->span);
+    Operand given = single_element(s, stride);
+    Number n = number_of(s, given, INT8_MIN, INT8_MAX, "'stride'", stride->span);
+    int64_t wide;
     draft.ok &= n.ok;
+    if (!n.ok && operand_is_comptime(given) && pool_int_value(s->pool, given.value, &wide))
+      diag_wider_strides(s->diags, stride->span);
     if (n.known)
       draft.desc.desc.stride = (int16_t)n.value;
     else
