@@ -141,7 +141,8 @@ static const char *help_text(FaultKind kind)
   case FAULT_READ_RACE: case FAULT_WRITE_RACE:
     return "wait until the operation is done: go on in a task that it activates";
   case FAULT_MICROTHREAD_BUSY:
-    return "start the second operation from the first one's .activate, or use another queue";
+    return "start the second operation from the first one's .activate, or give it another queue "
+           "or, on wse3, another .ut_id";
   case FAULT_STACK:
     return "functions call each other too deep, or too little memory is left";
   case FAULT_QUEUE:
