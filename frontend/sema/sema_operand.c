@@ -167,7 +167,8 @@ void operand_report_run_time(Sema *s, const Operand *o)
   }
   diag_run_time_name(s->diags, o->span, sema_text(s, o->name));
   sema_note_declared(s, o);
-  if (o->is_global && pool_key(s->pool, o->type).kind == PK_ARRAY_TYPE)
+  bool initialises = s->now.frame != NULL && s->now.frame->is_declaration;
+  if (initialises && o->is_global && pool_key(s->pool, o->type).kind == PK_ARRAY_TYPE)
     diag_address_known(s->diags, o->span, sema_text(s, o->name));
 }
 
