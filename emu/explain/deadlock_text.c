@@ -48,6 +48,23 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
     print_origins(r, end);
 }
 
+/* Whether a full FIFO (or an empty one) ended the operation before its last element. */
+static bool is_cut_by_fifo(Report *r, uint32_t tile, QueueUse use, bool push)
+{
+  const TileRecord *record = report_look(r, tile)->record;
+  return use.elements && record->fifo[push].left && record->fifo[push].pc == use.pc;
+}
+
+/* An operation, and how many of its elements a FIFO has left over. */
+static void print_use(Report *r, uint32_t tile, QueueUse use)
+{
+  report_use(r, tile, use);
+  for (unsigned push = 0; push < 2; push++)
+    if (is_cut_by_fifo(r, tile, use, push))
+      fprintf(r->out, ", which %s FIFO ended with %u to go", push ? "a full" : "an empty",
+              report_look(r, tile)->record->fifo[push].left);
+}
+
 static void print_no_sender(Report *r, Unit end)
 {
   const InspectTile *t = report_look(r, end.tile);
@@ -61,7 +78,7 @@ static void print_no_sender(Report *r, Unit end)
     if (!t->output[q].use.elements || t->output[q].use.color != end.index)
       continue;
     fprintf(r->out, "; the last were ");
-    report_use(r, end.tile, t->output[q].use);
+    print_use(r, end.tile, t->output[q].use);
     sent = true;
   }
   if (!sent)
@@ -83,7 +100,7 @@ static void print_nobody_reads(Report *r, Unit end)
   }
   if (queue->use.elements) {
     fprintf(r->out, "; the last that was read were ");
-    report_use(r, end.tile, queue->use);
+    print_use(r, end.tile, queue->use);
   } else {
     fprintf(r->out, "; nobody ever has");
   }
@@ -484,6 +501,9 @@ static const char *unread_help(Report *r, const Unit *end)
   if (queue->count && queue->head.control && queue->use.elements)
     return "a control wavelet that ends an operation by .on_control stays in the queue and ends "
            "the next one, too: receive it without .on_control, or bind a control task";
+  if (is_cut_by_fifo(r, end->tile, queue->use, true))
+    return "an operation without .async ends at a full FIFO and returns false: give it .async, or "
+           "start it again when there is room, in the task of .activate_pop";
   return "nobody takes what is left: compare the extents of both sides, or start the operation";
 }
 

@@ -35,7 +35,15 @@ void record_fifos(TileRecord *r, const VecRun *run)
     r->fifo[push].state = streams[i]->address;
     r->fifo[push].pc = run->pc;
     r->fifo[push].elements = (uint16_t)run->remaining;
+    r->fifo[push].left = 0;
   }
+}
+
+void record_fifo_end(TileRecord *r, const VecRun *run)
+{
+  for (unsigned push = 0; push < ARRAY_COUNT(r->fifo); push++)
+    if (r->fifo[push].pc == run->pc)
+      r->fifo[push].left = (uint16_t)run->remaining;
 }
 
 void record_untaken(TileRecord *r, uint64_t cycle, unsigned queue, unsigned color,

@@ -491,8 +491,9 @@ typedef struct {
   /* the last activation that was lost, and the one before it, which stands for both */
   uint8_t lost_id;
   uint16_t lost_pc, before_pc;
-  /* the last operations that took from a FIFO and that filled one */
-  struct { uint16_t state, pc, elements; } fifo[2];
+  /* the last operations that took from a FIFO and that filled one; `left`: elements, where an empty
+   * or a full FIFO ended the operation */
+  struct { uint16_t state, pc, elements, left; } fifo[2];
   /* control wavelets whose entry is no control task, without those for no task; the last one */
   uint16_t untaken;
   uint8_t untaken_queue, untaken_color;
@@ -512,6 +513,8 @@ static inline void record_start(TileRecord *r, TaskKind kind, unsigned id)
 void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges);
 /* The FIFOs that an operation takes from and fills, at its start. */
 void record_fifos(TileRecord *record, const VecRun *run);
+/* A FIFO has ended the operation. */
+void record_fifo_end(TileRecord *record, const VecRun *run);
 void record_untaken(TileRecord *record, uint64_t cycle, unsigned queue, unsigned color,
                     uint32_t payload);
 
