@@ -313,8 +313,8 @@ static unsigned exec_tile(Turn *turn, const Insn *insn)
   switch ((int)insn->op) {
   case OP_dsrset: exec_dsrset(turn, insn); break;
   case OP_dsrget: exec_dsrget(turn, insn); break;
-  case OP_act: tile_activate(turn, r[insn->a], t->pc); break;
-  case OP_acti: tile_activate(turn, insn->imm, t->pc); break;
+  case OP_act: tile_activate(turn, r[insn->a], t->pc, false); break;
+  case OP_acti: tile_activate(turn, insn->imm, t->pc, false); break;
   case OP_blk: exec_block(turn, insn->imm, r[insn->a], true); break;
   case OP_blki: exec_block(turn, insn->a, insn->imm, true); break;
   case OP_unblk: exec_block(turn, insn->imm, r[insn->a], false); break;

@@ -88,7 +88,7 @@ static void take_effect(Turn *turn, TileAction p)
   if (p.address)
     apply_priority(turn->tile, p.address, p.value);
   else if (p.action.kind == ACT_ACTIVATE)
-    tile_activate(turn, p.action.id, p.value);
+    tile_activate(turn, p.action.id, p.value, p.by_fifo);
   else
     tile_set_blocked(turn, p.action.id_kind, p.action.id, false);
   turn->changed = true;
@@ -105,7 +105,7 @@ static void begin_flush(Turn *turn)
     return;
   turn->changed = true;
   if (bit_at(t->mem.cls->local_ids, id))
-    tile_activate(turn, id, PC_RETURN);
+    tile_activate(turn, id, PC_RETURN, false);
 }
 
 uint64_t tile_next_action(const Tile *t, uint64_t now)

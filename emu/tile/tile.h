@@ -662,9 +662,9 @@ typedef struct {
   uint64_t level : 3;           /* of a microthread: as its run's priority says */
 } Thread;
 
-/* A completion action, or a write to a priority register (address not 0), to come.  `value`: of an
- * action, the pc of its operation. */
-typedef struct { uint64_t cycle; Action action; uint16_t address, value; } TileAction;
+/* A completion action, the event of a FIFO, or a write to a priority register (address not 0), to
+ * come.  `value`: of an action, the pc of its operation. */
+typedef struct { uint64_t cycle; Action action; bool by_fifo; uint16_t address, value; } TileAction;
 
 /* The time stamp counter: what it was at cycle `start`, and whether it has run since; what was
  * latched of it and of the performance counters. */
@@ -873,11 +873,11 @@ void tile_tear_down(Turn *turn, unsigned color);
 DsrState *tile_own_dsrs(Turn *turn);
 
 /* Among the files of this room. */
-void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc);
+void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc, bool by_fifo);
 void tile_priority_later(Turn *turn, uint16_t address, uint16_t value);
 void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked);
 /* `pc`: of the instruction whose doing it is. */
-void tile_activate(Turn *turn, unsigned id, uint16_t pc);
+void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo);
 uint8_t tile_queues_filled(const Turn *turn, bool output);
 /* While a queue is being flushed tile_begin looks at it in each cycle. */
 void tile_watch_flush(Tile *tile);

@@ -71,10 +71,11 @@ static void add_pending(Tile *t, TileAction action)
     t->pending_due = action.cycle;
 }
 
-void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc)
+void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc, bool by_fifo)
 {
   if (action.kind == ACT_ACTIVATE || action.kind == ACT_UNBLOCK)
-    add_pending(turn->tile, (TileAction){.cycle = cycle, .action = action, .value = pc});
+    add_pending(turn->tile, (TileAction){.cycle = cycle, .action = action, .by_fifo = by_fifo,
+                                         .value = pc});
 }
 
 void tile_priority_later(Turn *turn, uint16_t address, uint16_t value)
@@ -126,14 +127,15 @@ void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked)
   t->blocked = blocked ? t->blocked | mask : t->blocked & ~mask;
 }
 
-void tile_activate(Turn *turn, unsigned id, uint16_t pc)
+void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo)
 {
   Tile *t = turn->tile;
   if (id >= MAX_TASK_IDS || !is_set(t->mem.cls->local_ids, id)) {
     turn_tile_fault(turn, pc == PC_RETURN ? t->pc : pc, FAULT_TASK_ID, id);
     return;
   }
-  bool merges = is_set(t->active, id);
+  /* A FIFO has room, or elements: a task that has not started yet will see them. */
+  bool merges = is_set(t->active, id) && !by_fifo;
   record_activation(&t->record, id, pc, merges);
   if (merges && (turn->checks & CHECKS_TASKS))
     turn_fault(turn, (Fault){.kind = FAULT_ACTIVATION_MERGED, .color = NO_COLOR, .pc = pc,

@@ -199,7 +199,7 @@ static void vec_finish(Turn *turn, unsigned thread, const VecRun *run, uint64_t 
   turn_event(turn, .kind = EV_DONE, .pc = run->pc, .control = by_control,
              .thread = (uint8_t)thread);
   tile_action_later(turn, last + timing->async_done_action,
-                    by_control ? run->on_control : run->done, run->pc);
+                    by_control ? run->on_control : run->done, run->pc, false);
   if (run->async)
     return;
   t->regs.vstat = !by_fifo;
@@ -439,10 +439,10 @@ static void check_memory(VecGroup *g, const VecStream *s, bool store)
   turn_fault(g->turn, found);
 }
 
-static void fire_action(VecGroup *g, Action action)
+static void fire_fifo_event(VecGroup *g, Action action)
 {
   tile_action_later(g->turn, g->turn->cycle + g->turn->program->timing.async_done_action, action,
-                    g->run->pc);
+                    g->run->pc, true);
 }
 
 static uint32_t read_fabric(VecGroup *g, VecStream *s)
@@ -480,7 +480,7 @@ static uint32_t read_element(VecGroup *g, VecStream *s, bool zero)
   case VS_FIFO:
     note_fault(g, fifo_move(mem, s->address, false, s->element_bytes, &value, &action),
                s->address);
-    fire_action(g, action);
+    fire_fifo_event(g, action);
     return value;
   case VS_NONE: case VS_REGISTER: case VS_FABOUT: default:
     return 0;
@@ -529,7 +529,7 @@ static void write_element(VecGroup *g, VecStream *s, uint32_t value, bool last)
   case VS_FIFO:
     note_fault(g, fifo_move(mem, s->address, true, s->element_bytes, &value, &action),
                s->address);
-    fire_action(g, action);
+    fire_fifo_event(g, action);
     break;
   case VS_NONE: case VS_VALUE: case VS_FABIN: default:
     break;
