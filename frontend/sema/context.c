@@ -232,6 +232,17 @@ void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
     diag_many_from_one(s->diags, span);
 }
 
+void sema_note_void(Sema *s, const Operand *o, Span span)
+{
+  const char *name = str_is_none(o->name) ? "" : sema_text(s, o->name);
+  if (!pool_eq(o->type, POOL(VOID)))
+    return;
+  if (strncmp(name, "MEMCPY", strlen("MEMCPY")) == 0)
+    diag_stream_without_color(s->diags, span, name);
+  else if (o->kind == OPR_COMPTIME && *name)
+    diag_void_param(s->diags, span);
+}
+
 /* ---- where parameters are bound -------------------------------------------------------------- */
 
 Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span)

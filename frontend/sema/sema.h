@@ -279,6 +279,8 @@ void context_enter(Sema *s);
 void context_leave(Sema *s);
 /* A note on what makes a value of the type of an id from a number, if it is one. */
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
+/* Where a value of type void comes from, if from a param. */
+void sema_note_void(Sema *s, const Operand *o, Span span);
 /* A note under the error reported last: where the name that the operand was written with is
  * declared. */
 void sema_note_declared(Sema *s, const Operand *o);

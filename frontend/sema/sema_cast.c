@@ -171,6 +171,7 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
   if (!has_bits(s, type) || !has_bits(s, o.type) ||
       sema_bit_width(s, type) != sema_bit_width(s, o.type)) {
     diag_bad_bitcast(s->diags, span, o.type, type);
+    sema_note_void(s, &o, span);
     return operand_poison();
   }
   bool is_packed = packed_is(s, type) || packed_is(s, o.type);
@@ -484,6 +485,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     sema_note_makes_one(s, type, o.type, span);
     note_field_of_one(s, type, o.type, span);
     note_pointer_of_one(s, &o, type, span);
+    sema_note_void(s, &o, span);
     if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
       diag_use_as(s->diags, span);
     return operand_poison();
