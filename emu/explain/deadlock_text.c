@@ -258,6 +258,12 @@ static void print_no_unblock(Report *r, Unit end)
   print_idle_task(r, end.tile, cls);
 }
 
+/* The task that starts the handlers of torn down colors. */
+static bool is_teardown(const Report *r, const ImageTask *task)
+{
+  return task->kind == TASK_LOCAL && task->id == r->program->machine->teardown_task;
+}
+
 static void print_never_started(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -275,7 +281,10 @@ static void print_never_started(Report *r, Unit end)
     fprintf(r->out, ", no wavelet has come for it");
     break;
   case TASK_LOCAL: case TASK_NONE: default:
-    fprintf(r->out, ", nothing has activated it");
+    fprintf(r->out, is_teardown(r, task) ? ", no color with a handler has been torn down"
+                                         : ", nothing has activated it");
+    if (is_teardown(r, task))
+      print_arrivals(r, end.tile);
     break;
   }
   fprintf(r->out, "; it would unblock the command stream");
@@ -471,7 +480,8 @@ void unit_print_short(Report *r, Unit u)
 /* How the task that has never started could: `end` is END_NEVER_STARTED. */
 static const char *start_help(Report *r, const Unit *end)
 {
-  switch (program_class(r->program, end->tile)->image->tasks[end->index].kind) {
+  const ImageTask *task = &program_class(r->program, end->tile)->image->tasks[end->index];
+  switch (task->kind) {
   case TASK_CONTROL:
     return "send a control wavelet: the fabout_dsd needs .control, and the wavelet the task's "
            "entry";
@@ -479,6 +489,9 @@ static const char *start_help(Report *r, const Unit *end)
     return "send a wavelet that the task's queue gets, on a color that the routes lead to this "
            "tile";
   case TASK_LOCAL: case TASK_NONE: default:
+    if (is_teardown(r, task))
+      return "send a control wavelet with the command TEARDOWN on the color of the handler: the "
+             "fabout_dsd needs .control";
     return "activate the task: with @activate, or with .activate of the operation that has to end "
            "before it";
   }
