@@ -271,8 +271,13 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     }
   bool is_func = pool_kind(s->pool, type) == PK_FN_TYPE;
   if (!sema_is_exportable(s, type)) {
-    diag_export_name_type(s->diags, call->args.at[1]->span,
-                          type);
+    PoolKey key = pool_key(s->pool, type);
+    diag_export_name_type(s->diags, call->args.at[1]->span, type);
+    if (key.kind == PK_ARRAY_TYPE)
+      diag_export_by_pointer(s->diags, call->args.at[1]->span,
+                             type_text(s->pool, s->arena,
+                                       pool_pointer_type(s->pool, true, false,
+                                                         key.u.array.element)));
     if (is_func)
       diag_launch_form(s->diags, call->args.at[1]->span, MAX_LAUNCH_PARAMS,
                        8 * LAUNCH_ARG_BYTES);
