@@ -143,6 +143,7 @@ void sema_note_declared(Sema *s, const Operand *o)
     diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
 }
 
+#define IN_MATH "functions of numbers are in <math>: '@import_module(\"<math>\")'"
 /* Names of other languages, and what one writes here. */
 static const struct { const char *name, *help; } foreign_names[] = {
   {"int", "integer types are i8, i16, i32, i64 and u8, u16, u32, u64"},
@@ -177,6 +178,21 @@ static const struct { const char *name, *help; } foreign_names[] = {
   {"len", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
   {"sizeof", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
   {"std", "the libraries are imported by name, as in '@import_module(\"<math>\")'"},
+  {"sqrt", IN_MATH},
+  {"sin", IN_MATH},
+  {"cos", IN_MATH},
+  {"tanh", IN_MATH},
+  {"exp", IN_MATH},
+  {"log", IN_MATH},
+  {"pow", IN_MATH},
+  {"abs", IN_MATH},
+  {"fabs", IN_MATH},
+  {"floor", IN_MATH},
+  {"ceil", IN_MATH},
+  {"min", IN_MATH},
+  {"max", IN_MATH},
+  {"fmin", IN_MATH},
+  {"fmax", IN_MATH},
   {"malloc", "memory is declared at the top of the file: 'var buffer: [64]f32;'"},
 };
 

@@ -190,7 +190,8 @@ bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration)
     }
   add_debug_local(s, name, o, declaration);
   o.name = name.text;
-  Local local = {.name = name.text, .span = name.span, .o = o};
+  Local local = {.name = name.text, .span = name.span, .o = o,
+                 .is_given = declaration.off == name.span.off};
   arrput(s->own->locals, local);
   const SemaListener *listener = s->session->listener;
   if (listener)

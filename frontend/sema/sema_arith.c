@@ -125,8 +125,10 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   sema_note_declared(s, &a);
   if (!str_eq(a.name, b.name))
     sema_note_declared(s, &b);
-  if (type_is_numeric(s->pool, a.type) && type_is_numeric(s->pool, b.type) &&
-      !pool_eq(a.type, b.type))
+  bool are_numbers = type_is_numeric(s->pool, a.type) && type_is_numeric(s->pool, b.type);
+  if (are_numbers && op == BINARY_XOR && !sema_is_integral(s, a.type))
+    diag_syntax_help(s->diags, span, "'^' is exclusive or; a power is 'pow' of <math>");
+  else if (are_numbers && !pool_eq(a.type, b.type))
     diag_use_as(s->diags, span);
   return operand_poison();
 }

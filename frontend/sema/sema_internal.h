@@ -10,6 +10,7 @@ typedef struct {
   StrId name;
   Span span;
   Operand o;              /* known value, SSA value, or lvalue */
+  bool is_given;          /* a parameter or a capture */
 } Local;
 
 /* A way out of a block, loop or inlined function: where it left and with what. */

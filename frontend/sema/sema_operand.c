@@ -484,8 +484,11 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
     return;
   }
   if (!is_place || target.is_const) {
+    const Local *local = scope_find(s, target.name);
     diag_assign_to_const(s->diags, target.span, place_text(s, &target));
     sema_note_declared(s, &target);
+    if (local != NULL && local->is_given)
+      diag_given_value(s->diags, target.span);
     return;
   }
   if (target.kind == OPR_CELL) {

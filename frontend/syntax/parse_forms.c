@@ -237,6 +237,9 @@ static bool note_statement(Parser *p, uint32_t found, uint32_t open)
 void parser_note_form(Parser *p, const Token *before, const Token *found, uint32_t open,
                       bool wants_operator)
 {
+  /* The heads of loops of other languages are lists of words. */
+  if (open != UINT32_MAX && open > 0 && p->tokens[open - 1].kind == TK_FOR)
+    wants_operator = false;
   if (note_closer(p, found, open) || note_pair(p, before, found, wants_operator)
       || note_still_open(p, found, open))
     return;

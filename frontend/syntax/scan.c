@@ -102,12 +102,23 @@ static bool is_exponent_cut_off(const char *text, size_t length)
   return digits + 1 == length && (text[digits] == 'e' || text[digits] == 'E');
 }
 
+/* "1.0f", "3u": a number of C. */
+static bool has_suffix(const char *text, size_t length)
+{
+  size_t number = strspn(text, "0123456789._"), i = number;
+  while (i < length && strchr("fFhHuUlLdD", text[i]))
+    i++;
+  return i == length && number < length;
+}
+
 void scan_bad_number(Scan *scan, size_t length)
 {
   const char *text = scan->text + scan->pos;
   const char *why = "a name cannot start with a digit";
   if (text[0] == '0' && length > 1 && strchr("xXoObB", text[1]))
     why = "0x, 0o and 0b must be followed by digits of that base, and by nothing else";
+  else if (has_suffix(text, length))
+    why = "numbers have no suffix; their type is that of their use, or '@as(TYPE, NUMBER)'";
   else if (memchr(text, '.', length) || is_exponent_cut_off(text, length))
     why = "a fraction or exponent must consist of digits";
   diag_bad_number(scan->diags, span_at(scan, scan->pos, length),
