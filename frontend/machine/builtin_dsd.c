@@ -264,6 +264,7 @@ static Operand single_element(Sema *s, Setting *field)
   PoolKey key = pool_key(s->pool, field->value.value);
   if (key.u.aggregate.n != 1) {
     diag_dimension_one(s->diags, field->span, key.u.aggregate.n);
+    diag_more_dimensions(s->diags, field->span);
     return operand_poison();
   }
   return operand_value(s, key.u.aggregate.elems[0]);

@@ -354,7 +354,8 @@ static bool check_source(Sema *s, const OpOperand *o, const char *op)
     return op_error(s, o, op, "a dsr_dest cannot be a source");
   if (o->kind == IRV_DSD && o->desc == DESC_FABOUT)
     return op_error(s, o, op, "a fabout_dsd can only be written");
-  if (o->kind == IRV_POINTER)
+  bool is_array = pool_kind(s->pool, o->value.type) == PK_ARRAY_TYPE;
+  if (o->kind == IRV_POINTER || (o->kind == IRV_SCALAR && is_array))
     return op_error(s, o, op, "a source is a DSD, a DSR or a scalar value");
   return true;
 }

@@ -153,6 +153,7 @@ static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
   }
   if (n->indices.count != rank) {
     diag_tensor_index_count(diags, n->head.span, rank, n->indices.count);
+    diag_index_form(diags, n->head.span, rank == 1 ? "a[i]" : "a[i, 0]");
     return false;
   }
   return true;

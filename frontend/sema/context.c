@@ -143,6 +143,7 @@ void sema_note_declared(Sema *s, const Operand *o)
     diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
 }
 
+#define DSD_TYPES "types of DSDs are mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd and fabout_dsd"
 #define IN_MATH "functions of numbers are in <math>: '@import_module(\"<math>\")'"
 /* Names of other languages, and what one writes here. */
 static const struct { const char *name, *help; } foreign_names[] = {
@@ -193,6 +194,10 @@ static const struct { const char *name, *help; } foreign_names[] = {
   {"max", IN_MATH},
   {"fmin", IN_MATH},
   {"fmax", IN_MATH},
+  {"mem1d", DSD_TYPES},
+  {"mem4d", DSD_TYPES},
+  {"fabin", DSD_TYPES},
+  {"fabout", DSD_TYPES},
   {"malloc", "memory is declared at the top of the file: 'var buffer: [64]f32;'"},
 };
 

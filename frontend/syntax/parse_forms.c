@@ -180,6 +180,19 @@ static bool note_literal(Parser *p, uint32_t open)
                       "'TYPE{ VALUE, ... }' or 'TYPE{ .NAME = VALUE, ... }'");
 }
 
+/* ".{ .EAST }": the element of a list, written as if a dot belonged to its name. */
+static bool note_dotted(Parser *p, const Token *before, const Token *found, const Token *brace)
+{
+  bool in_literal = brace != NULL && brace->kind == '{' && brace->role == BRACE_PLAIN;
+  bool ends = found->kind == '}' || found->kind == ',';
+  if (!in_literal || !ends || before->kind != TK_IDENT || before[-1].kind != '.')
+    return false;
+  diag_syntax_help(p->diags, before[-1].span,
+                   "an element of a list has no dot: '.{ EAST, RAMP }'; '.NAME' is a field and has "
+                   "a value: '.{ .rx = EAST }'");
+  return true;
+}
+
 /* The first token of the statement or declaration that goes on at `i`, whose enclosing brace is
  * `open`. */
 static uint32_t start_of(const Parser *p, uint32_t i, uint32_t open)
@@ -240,10 +253,12 @@ void parser_note_form(Parser *p, const Token *before, const Token *found, uint32
   /* The heads of loops of other languages are lists of words. */
   if (open != UINT32_MAX && open > 0 && p->tokens[open - 1].kind == TK_FOR)
     wants_operator = false;
+  const Token *bracket = open == UINT32_MAX ? NULL : &p->tokens[open];
+  if (before != NULL && note_dotted(p, before, found, bracket))
+    return;
   if (note_closer(p, found, open) || note_pair(p, before, found, wants_operator)
       || note_still_open(p, found, open))
     return;
-  const Token *bracket = open == UINT32_MAX ? NULL : &p->tokens[open];
   if (bracket == NULL || (bracket->kind == '{' && bracket->role == BRACE_BLOCK))
     note_statement(p, (uint32_t)(found - p->tokens), open);
   else if (bracket->kind == '(')
