@@ -97,7 +97,17 @@ static bool is_alike(const FastVector *a, const FastVector *b)
   FastVector same = *b;
   same.overlaps = a->overlaps;
   same.repeats = a->repeats;
+  same.feeds_next = a->feeds_next;
   return !a->named && memcmp(a, &same, sizeof same) == 0;
+}
+
+/* Beside the operation there is only a load of data before one that repeats it. */
+static bool feeds_next(const FastVector *vectors, const ScalarCode *code)
+{
+  const ScalarCode *load = code + code->words, *next = load + load->words;
+  return vectors[code->target].overlaps && load->odd & SCALAR_LOADS_DATA && next->insn &&
+         next->insn->op == OP_vec && next->target == code->target + 1 &&
+         vectors[next->target].repeats;
 }
 
 /* The vector instructions of the class; the code of each says which one it is. */
@@ -114,6 +124,9 @@ static FastVector *class_vectors(const FastEngine *e, const ClassCode *cls, Scal
   }
   for (size_t i = 1; i < arrlenu(vectors); i++)
     vectors[i].repeats = is_alike(&vectors[i - 1], &vectors[i]);
+  for (uint32_t i = 0; i < image->code_words; i++)
+    if (code[i].insn && code[i].insn->op == OP_vec)
+      vectors[code[i].target].feeds_next = feeds_next(vectors, &code[i]);
   return vectors;
 }
 

@@ -15,6 +15,7 @@ typedef struct FastVector {
   bool may;                     /* the kinds of its operands and elements allow it */
   bool overlaps;                /* the thread goes on beside it */
   bool repeats;                 /* it is like the vector instruction before it in the code */
+  bool feeds_next;              /* beside it is only a load; the next one repeats it */
   bool has_scalar, has_index;
   bool may_send;                /* its operation allows what is said of one wavelet below, */
   bool may_load;                /* or of one element of memory */

@@ -396,6 +396,17 @@ static HOT bool keep_whole(const Visit *v, const FastWhole *op)
   return true;
 }
 
+/* The thread has begun the operation, and goes on behind its instruction. */
+static HOT void go_on_behind(FastTile *t, const FastWhole *op)
+{
+  t->core.pc = (uint16_t)(op->pc + op->code->code_bytes);
+  t->core.ready = op->issued + 1;
+  t->core.overlaps = op->code->overlaps;
+  t->core.waits = false;
+  t->ahead->began = (uint8_t)(op->issued - t->ahead->from);
+  t->ahead->is.kept = false;
+}
+
 /* The instruction has issued in cycle `issued`, and its first group is in cycle `ready`. */
 static HOT void begin_whole(Visit *v, FastWhole *op, const ScalarCode *code, uint64_t issued,
                             uint64_t ready)
@@ -405,12 +416,7 @@ static HOT void begin_whole(Visit *v, FastWhole *op, const ScalarCode *code, uin
   op->pc = t->core.pc;
   op->issued = issued;
   op->ready = ready;
-  t->core.pc = (uint16_t)(op->pc + op->code->code_bytes);
-  t->core.ready = issued + 1;
-  t->core.overlaps = op->code->overlaps;
-  t->core.waits = false;
-  t->ahead->began = (uint8_t)(issued - t->ahead->from);
-  t->ahead->is.kept = false;
+  go_on_behind(t, op);
 }
 
 static void put_register(Registers *regs, unsigned reg, unsigned bytes, uint32_t value)
@@ -579,6 +585,15 @@ static HOT void compute_whole(Visit *v, FastWhole *op)
     plain_elements_all(v, p, p->remaining);
 }
 
+/* The last group has been in that cycle. */
+static HOT void end_whole(FastTile *t, const FastWhole *op, uint64_t last)
+{
+  t->core.regs.vstat = true;
+  t->core.threads[MAIN_THREAD].ready = last + 1 + op->extra;
+  if (!(t->core.vectors & ~(1u << MAIN_THREAD)))
+    t->core.busy = (BusyMemory){0};
+}
+
 /* All groups of the operation, and its end. */
 static HOT void do_whole(Visit *v, FastWhole *op)
 {
@@ -590,10 +605,7 @@ static HOT void do_whole(Visit *v, FastWhole *op)
   stats->groups += op->count;
   stats->elements += op->plain.remaining;
   stats->stalls[STALL_BANK] += op->waits;
-  t->core.regs.vstat = true;
-  t->core.threads[MAIN_THREAD].ready = op->last + 1 + op->extra;
-  if (!(t->core.vectors & ~(1u << MAIN_THREAD)))
-    t->core.busy = (BusyMemory){0};
+  end_whole(t, op, op->last);
 }
 
 /* The thread goes on behind the operation, which is over. */
@@ -677,12 +689,106 @@ static HOT bool begin_next_whole(Visit *v, FastWhole *op, WholeNext *next)
   return true;
 }
 
+/* ---- rows of multiply-adds ------------------------------------------------------------------- */
+
+/* The next of a row of multiply-adds, as products of matrices have them: beside each operation the
+ * thread loads the factor of the next one, which repeats it. */
+typedef struct { const ScalarCode *load, *code; uint16_t source; uint64_t last; } NextFma;
+
+/* The operation may be in such a row: each of them reads the elements behind those of the one
+ * before, or the same ones, and adds to the same place. */
+static HOT bool is_in_row_of_fmas(const FastTile *t, const FastWhole *op)
+{
+  return op->is_row_fma && op->alike && op->groups && !op->runs && op->code->feeds_next &&
+         !(op->saves & ~(1u << PLAIN_SRC1)) && has_kept_results(t->ahead, &op->plain) &&
+         vector_dsr(t, op->code, PLAIN_SRC1)->desc.kind == DESC_MEM1D;
+}
+
+/* The load issues in cycle `ready`.  False: not all groups are in cycles before `end`, or what
+ * follows is to be looked at. */
+static HOT bool find_next_fma(const Visit *v, const FastWhole *op, uint64_t ready, uint64_t end,
+                              NextFma *next)
+{
+  const FastPlain *p = &op->plain;
+  int bytes = op->elements * p->bytes;
+  next->load = op->behind;
+  next->last = op->ready + op->span;
+  if (!op->code->feeds_next || next->last >= end)
+    return false;
+  next->code = next->load + next->load->words;
+  next->source = (uint16_t)(p->address[PLAIN_SRC1] + (op->saves ? bytes : 0));
+  unsigned pay = next->load->pay[0] & SCALAR_PAY_MASK;
+  uint32_t factor = next->load->insn->imm;
+  WholeSpan source = {next->source, next->source + bytes};
+  return pay && ready + pay <= next->last && plain_conflict(v->engine, p) == op->extra &&
+         is_in_place(p, op->elements) &&
+         is_free_to_load(v, op, factor, factor + sizeof(uint16_t)) &&
+         (!op->saves || is_in_room(source, op->room[PLAIN_SRC1]));
+}
+
+/* Computes the operation, and begins the next one. */
+static HOT void do_fma(Visit *v, FastWhole *op, const NextFma *next)
+{
+  Tile *core = &v->tile->core;
+  const Insn *load = next->load->insn;
+  mark_groups(v->tile->ahead, op);
+  plain_fma_in_place(v, &op->plain, op->elements);
+  memcpy(&core->regs.r[load->a], core->mem.bytes + load->imm, sizeof(uint16_t));
+  scalar_pay(next->load->pay[0], v->worker->log.stats.paid);
+  op->pc = (uint16_t)(op->pc + op->code->code_bytes + next->load->words * 2);
+  op->code++;
+  op->insn = next->code->insn;
+  op->behind = next->code + next->code->words;
+  op->plain.address[PLAIN_SRC1] = next->source;
+  op->issued = next->last;
+  op->ready = next->last + op->extra + v->engine->timing->vector_next;
+  op->ready = op->ready > op->issued ? op->ready : op->issued + 1;
+  set_whole_scalar(v->tile, op);
+}
+
+/* What has been done by so many operations of a row, and the loads beside them. */
+static HOT void count_fmas(Visit *v, const FastWhole *op, unsigned n)
+{
+  EngineStats *stats = &v->worker->log.stats;
+  stats->groups += n * op->count;
+  stats->elements += n * op->elements;
+  stats->stalls[STALL_BANK] += n * op->waits;
+  turn_pay_often(&v->turn, TIMING_vector_start, n);
+  turn_pay_often(&v->turn, TIMING_vector_next, n);
+  v->tile->ahead->doubled = (uint8_t)(v->tile->ahead->doubled + 2 * n);
+}
+
+/* The operation that has begun, and those that follow in its row, but for the last one in cycles
+ * before `end`: that one has begun then. */
+static HOT void step_row_of_fmas(Visit *v, FastWhole *op, uint64_t end)
+{
+  FastTile *t = v->tile;
+  unsigned n = 0;
+  uint64_t ready = t->core.ready;
+  NextFma next;
+  if (!is_in_row_of_fmas(t, op))
+    return;
+  for (; find_next_fma(v, op, ready, end, &next); n++) {
+    do_fma(v, op, &next);
+    v->last_beside = ready;
+    ready = op->issued + 1;
+  }
+  if (!n)
+    return;
+  if (op->saves)
+    tile_own_dsrs(&v->turn)[op->code->place[PLAIN_SRC1]].desc.base = op->plain.address[PLAIN_SRC1];
+  count_fmas(v, op, n);
+  end_whole(t, op, op->issued);
+  go_on_behind(t, op);
+}
+
 /* The operation that has begun, in cycles before `end`, and those that follow without a gap.
  * False: not all of that. */
 static HOT bool step_wholes(Visit *v, FastWhole *op, uint64_t end, uint64_t last)
 {
   WholeNext next;
   for (;;) {
+    step_row_of_fmas(v, op, end);
     next.code = NULL;
     bool done = find_whole_groups(v->engine, op) && op->last < end &&
                 keep_results(v->tile, &op->plain) && step_beside_whole(v, op, &next.code);

@@ -803,12 +803,16 @@ void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value);
 /* For a sink that may want it. */
 void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event);
 
-/* The cycles of a row that a thread spends. */
-static inline unsigned turn_pay(Turn *turn, TimingRowId row)
+/* The cycles of a row that a thread spends so many times. */
+static inline unsigned turn_pay_often(Turn *turn, TimingRowId row, unsigned times)
 {
   unsigned cycles = timing_cycles(&turn->program->timing, row);
-  turn->log->stats.paid[timing_trust(row)] += cycles ? cycles : 1;
+  turn->log->stats.paid[timing_trust(row)] += times * (cycles ? cycles : 1);
   return cycles;
+}
+static inline unsigned turn_pay(Turn *turn, TimingRowId row)
+{
+  return turn_pay_often(turn, row, 1);
 }
 
 /* Actions that take effect now: when `pending_due` has come. */

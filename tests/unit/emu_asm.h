@@ -34,6 +34,7 @@ typedef struct {
   ImageVecNames names[ASM_TASKS];
   ImageConfig configs[ASM_TASKS];
   ImageSegment segment;
+  ImageSymbol variable;
 } AsmClass;
 
 typedef struct {
@@ -52,6 +53,7 @@ typedef struct {
   const EngineOps *ops;
   EngineOptions options;
   bool check_reads;             /* of the program */
+  bool check_memory;            /* accesses that leave variables, races */
 } Asm;
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -296,6 +298,14 @@ static inline int asm_compare_uses(const void *a, const void *b)
   return (int)((const ImageColorUse *)a)->color - (int)((const ImageColorUse *)b)->color;
 }
 
+/* All of it is one variable, the only one of the class. */
+static inline void asm_variable(AsmClass *c, uint16_t address, uint16_t bytes)
+{
+  c->variable = (ImageSymbol){.name = "data", .address = address, .bytes = bytes};
+  c->image.symbols = &c->variable;
+  c->image.n_symbols = 1;
+}
+
 /* Loads the program for an engine; events of `kinds` are collected. */
 static inline void asm_program(Asm *a, uint32_t kinds)
 {
@@ -326,6 +336,8 @@ static inline void asm_program(Asm *a, uint32_t kinds)
   if (!a->program)
     fail_msg("program_load: %s", reason);
   a->program->check_reads = a->check_reads;
+  if (a->check_memory)
+    program_check_memory(a->program);
   a->sink = trace_sink(a->program, kinds, asm_event, a);
   if (kinds)
     a->options.trace = &a->sink;

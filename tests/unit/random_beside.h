@@ -1,7 +1,8 @@
 /* Random programs in which the main thread works while operations run in the background, for tests
  * that run one program in several ways: a row of tiles that send parts of their variables to the
  * next one, and meanwhile compute on the same variables with vector operations, loads and stores,
- * and in some programs block and unblock the microthreads.  Some end in a fault.  The same seed gives the same program.
+ * and in some programs block and unblock the microthreads.  Some end in a fault.  The same seed gives
+ * the same program.
  *   Asm *a = random_beside(seed, &engine_fast);
  * Included by one .c file each. */
 #ifndef RANDOM_BESIDE_H
@@ -13,6 +14,7 @@ enum {
   BESIDE_TILES = 4, BESIDE_PHASES = 3, BESIDE_LONG = 40,
   BESIDE_DATA = 0x100, BESIDE_BYTES = 0x400, BESIDE_DESCS = BESIDE_DATA + BESIDE_BYTES,
   BESIDE_DSRS = 6, BESIDE_LOADED = 4,           /* that code loads; that are loaded, of each file */
+  BESIDE_SUMS = BESIDE_DSRS + BESIDE_LOADED,    /* of products, and the first of their sources */
   BESIDE_BASE = 9,                              /* a register */
 };
 
@@ -168,6 +170,41 @@ static void beside_series(Beside *b)
   }
 }
 
+/* Multiply-adds of a column, as products of matrices have them: mostly, only the factor of the next
+ * one is loaded beside each of them. */
+static void beside_products(Beside *b)
+{
+  Random *r = &b->gen.random;
+  unsigned factor = 2 * below(r, 3);
+  VecOperand sums = op_dsr(DSR_SRC0, BESIDE_SUMS);
+  Insn insn = in_vec(chance(r, 70) ? VEC_fmach : VEC_fmacs, sums, sums,
+                     op_dsr(DSR_SRC1, BESIDE_SUMS + below(r, 2)));
+  insn.vec.has_scalar = true;
+  insn.vec.scalar = (uint8_t)factor;
+  for (unsigned i = 3 + below(r, 12); i > 0; i--) {
+    asm_emit(b->cls, insn);
+    if (chance(r, 92))
+      asm_emit(b->cls, in_ri(OP_ld16a, factor + below(r, 2),
+                             BESIDE_DATA + 2 * below(r, BESIDE_BYTES / 2)));
+    else
+      beside_between(b);
+  }
+}
+
+/* The sums, and two sources: one goes on from operation to operation. */
+static void beside_load_products(Beside *b)
+{
+  Random *r = &b->gen.random;
+  unsigned n = 4 + below(r, BESIDE_LONG / 2);
+  Descriptor sums = beside_memory(b, n, 4), saved = beside_memory(b, n, 4), same = saved;
+  sums.stride = saved.stride = 1;
+  saved.base = BESIDE_DATA + 4 * below(r, BESIDE_BYTES / 16);
+  saved.flags |= DESC_F_SAVE;
+  asm_dsr(b->cls, DSR_SRC0, BESIDE_SUMS, sums);
+  asm_dsr(b->cls, DSR_SRC1, BESIDE_SUMS, saved);
+  asm_dsr(b->cls, DSR_SRC1, BESIDE_SUMS + 1, same);
+}
+
 /* DSRs that no instruction loads. */
 static void beside_load(Beside *b)
 {
@@ -176,6 +213,7 @@ static void beside_load(Beside *b)
     for (unsigned k = 0; k < BESIDE_LOADED; k++)
       asm_dsr(b->cls, files[i], BESIDE_DSRS + k,
               beside_memory(b, 1 + below(&b->gen.random, BESIDE_LONG / 2), 4));
+  beside_load_products(b);
 }
 
 /* Arithmetic, and loads and stores of any width. */
@@ -209,6 +247,8 @@ static void beside_phase(Beside *b, unsigned x, unsigned phase)
       beside_pause(b);
     } else if (chance(r, 15)) {
       beside_element(b);
+    } else if (chance(r, 20)) {
+      beside_products(b);
     } else if (chance(r, 40)) {
       beside_series(b);
     } else if (chance(r, 60)) {
@@ -230,6 +270,7 @@ static void beside_tile(Beside *b, unsigned x)
   for (unsigned i = 0; i < sizeof bytes; i++)
     bytes[i] = (uint8_t)below(r, 0x100);
   asm_bytes(c, BESIDE_DATA, bytes, sizeof bytes);
+  asm_variable(c, BESIDE_DATA, BESIDE_BYTES);
   c->image.start_entry = ASM_CODE;
   beside_load(b);
   asm_emit(c, in_ri(OP_li, BESIDE_BASE, BESIDE_DATA));
@@ -257,6 +298,7 @@ static Asm *random_beside(uint32_t seed, const EngineOps *ops)
   b.gen.a->ops = ops;
   b.ranked = chance(r, 50) ? 20 : 80;
   b.pauses = chance(r, 30);
+  b.gen.a->check_memory = chance(r, 40);
   for (unsigned x = 0; x + 1 < BESIDE_TILES; x++)
     for (unsigned phase = 0; phase < BESIDE_PHASES; phase++) {
       b.halves[x][phase] = chance(r, 30);
