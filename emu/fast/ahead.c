@@ -201,6 +201,15 @@ static bool has_begun_since(const FastAhead *ahead, uint64_t at)
   return ahead->began >= at && ahead->began < SCALAR_CYCLES;
 }
 
+/* The operation has begun a cycle later.  Most of it is out of the way of visits. */
+static void delay_start(Thread *th)
+{
+  if (th->plain)
+    thread_plain(th)->late++;
+  else
+    th->run->started++;
+}
+
 /* The next instruction, or the next group of the operation that the thread is in, and when it has
  * begun that one. */
 static void delay_next(const Visit *v, uint64_t at)
@@ -212,7 +221,7 @@ static void delay_next(const Visit *v, uint64_t at)
   if (core->vectors & 1u << MAIN_THREAD) {
     th->ready++;
     if (begins && v->turn.program->memory_facts)
-      th->run->started++;
+      delay_start(th);
     t->ahead->began = (uint8_t)(t->ahead->began + begins);
     core->ready += begins;
   } else {

@@ -106,7 +106,7 @@ static bool feeds_next(const FastVector *vectors, const ScalarCode *code)
 {
   const ScalarCode *load = code + code->words, *next = load + load->words;
   return vectors[code->target].overlaps && load->odd & SCALAR_LOADS_DATA && next->insn &&
-         next->insn->op == OP_vec && next->target == code->target + 1 &&
+         next->op == OP_vec && next->target == code->target + 1 &&
          vectors[next->target].repeats;
 }
 
@@ -139,6 +139,14 @@ static bool loads_data(const ClassCode *cls, const ScalarCode *code)
          !(code->odd & SCALAR_MOVES_STACK);
 }
 
+/* A row of such loads does not look at the instruction. */
+static void make_data_load(ScalarCode *code)
+{
+  code->odd |= SCALAR_LOADS_DATA;
+  code->target = code->insn->imm;
+  code->reg = code->insn->a;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
@@ -151,14 +159,15 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
     const Insn *insn = none ? NULL : &cls->insns[cls->insn_at[i]];
     CostClass cost = insn ? insn_info[insn->op].cost : COST_COUNT;
     code[i] = (ScalarCode){.odd = SCALAR_STOPS, .insn = insn,
-                           .words = insn ? (uint8_t)insn_words(insn->op) : (uint8_t)0};
+                           .words = insn ? (uint8_t)insn_words(insn->op) : (uint8_t)0,
+                           .op = insn ? (uint8_t)insn->op : (uint8_t)0};
     if (goes_ahead(cost) && !is_step_of_tile(insn->op) &&
         timing_scalar(e->timing, cost, STEP_FORWARD) <= SCALAR_MOST_CYCLES &&
         timing_scalar(e->timing, cost, STEP_BACK) <= SCALAR_MOST_CYCLES)
       code[i] = scalar_code(insn, i, facts ? facts[cls->index].accesses[i] : (Bounds){0}, e->timing,
                             cls->image);
     if (!(code[i].odd & SCALAR_STOPS) && loads_data(cls, &code[i]))
-      code[i].odd |= SCALAR_LOADS_DATA;
+      make_data_load(&code[i]);
   }
   return code;
 }

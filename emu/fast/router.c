@@ -21,9 +21,11 @@ static HOT void color_save(const Visit *v, FastColor *c)
   c->saved = c->open;
 }
 
+/* Without a branch: no processor could guess whether the color has changed in this cycle. */
 STEP HOT unsigned open_at_start(const Visit *v, const FastColor *c)
 {
-  return c->stamp == (uint32_t)v->turn.cycle ? c->saved : c->open;
+  unsigned changed = c->stamp == (uint32_t)v->turn.cycle, open = c->open;
+  return open ^ ((open ^ c->saved) & -changed);
 }
 
 STEP HOT bool step_color_accepts(const Visit *v, const FastColor *c, PortMask enters)

@@ -92,11 +92,13 @@ STEP inline void plain_sync(Thread *thread)
   VecRun *run = thread->run;
   if (!thread->plain)
     return;
-  const FastPlain *p = thread_plain(thread);
+  FastPlain *p = thread_plain(thread);
   VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
   for (unsigned i = 0; i < PLAIN_STREAMS; i++)
     vec_stream_place(streams[i], p->address[i]);
   run->remaining = p->remaining;
+  run->started += p->late;
+  p->late = 0;
 }
 
 /* Cycles from `now` until the bridge's wavelet of a number can be taken; at most 0: now. */

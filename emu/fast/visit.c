@@ -104,11 +104,17 @@ static HOT void prefetch_rest(const FastTile *t)
     __builtin_prefetch((const char *)t + i);
 }
 
+/* Colors of a router: mostly it has no more. */
+static HOT void prefetch_colors(const FastTile *t)
+{
+  __builtin_prefetch(t->colors);
+  __builtin_prefetch((const char *)t->colors + CACHE_LINE);
+}
+
 /* What that leads to. */
 static HOT void prefetch_links(const FastTile *t)
 {
-  for (unsigned bits = t->occupied; bits; bits &= bits - 1)
-    __builtin_prefetch(&t->colors[__builtin_ctz(bits)]);
+  prefetch_colors(t);
   for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
     __builtin_prefetch(thread_plain(&t->core.threads[__builtin_ctz(bits)]));
   for (unsigned bits = t->input_any | t->output_any; bits; bits &= bits - 1)
@@ -117,8 +123,9 @@ static HOT void prefetch_links(const FastTile *t)
     fast_prefetch_ahead(t->ahead);
 }
 
-/* For the visits to these tiles, of which the first is the next one. */
-static HOT void prefetch_next(const FastTile *first, uint64_t bits)
+/* For the visits to these tiles, of which the first is the next one; `down`: places to the tile
+ * below, whose router they may send to. */
+static HOT void prefetch_next(const FastTile *first, uint64_t bits, size_t down)
 {
   const FastTile *next = &first[__builtin_ctzll(bits)];
   uint64_t behind = bits & (bits - 1);
@@ -127,14 +134,18 @@ static HOT void prefetch_next(const FastTile *first, uint64_t bits)
     return;
   }
   prefetch_links(next);
-  if (behind)
-    prefetch_rest(&first[__builtin_ctzll(behind)]);
+  prefetch_colors(&next[down]);
+  if (!behind)
+    return;
+  prefetch_rest(&first[__builtin_ctzll(behind)]);
+  __builtin_prefetch(&first[(unsigned)__builtin_ctzll(behind) + down]);
 }
 
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   const FastTile *first = &v->engine->tiles[v->first];
   bool fetches = v->engine->fetches && (bits & (bits - 1));
+  size_t down = v->row + 1 < v->engine->height ? v->engine->width : 0;
   if (fetches)
     prefetch_streams(first, bits);
   while (bits) {
@@ -142,7 +153,7 @@ static HOT void visit_forwards(Visit *v, uint64_t bits)
     bits &= bits - 1;
     v->worker->visits++;
     if (bits && fetches)
-      prefetch_next(first, bits);
+      prefetch_next(first, bits, down);
     visit(v, v->first + bit_at);
   }
 }

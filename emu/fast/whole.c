@@ -492,10 +492,10 @@ static HOT void go_on_beside(Visit *v, const ScalarCode *code)
 static HOT bool issue_load_beside(Visit *v, const FastWhole *op, const ScalarCode *code)
 {
   Tile *core = &v->tile->core;
-  uint32_t address = code->insn->imm;
+  uint32_t address = code->target;
   if (!is_free_to_load(v, op, address, address + sizeof(uint16_t)))
     return false;
-  memcpy(&core->regs.r[code->insn->a], core->mem.bytes + address, sizeof(uint16_t));
+  memcpy(&core->regs.r[code->reg], core->mem.bytes + address, sizeof(uint16_t));
   go_on_beside(v, code);
   return true;
 }
@@ -534,7 +534,7 @@ static HOT bool step_beside_whole(Visit *v, FastWhole *op, const ScalarCode **ne
     const ScalarCode *code = op->behind;
     if (!code || !code->insn)
       return false;
-    if (code->insn->op == OP_vec) {
+    if (code->op == OP_vec) {
       core->waits = true;
       *next = code;
       return true;
@@ -718,7 +718,7 @@ static HOT bool find_next_fma(const Visit *v, const FastWhole *op, uint64_t read
   next->code = next->load + next->load->words;
   next->source = (uint16_t)(p->address[PLAIN_SRC1] + (op->saves ? bytes : 0));
   unsigned pay = next->load->pay[0] & SCALAR_PAY_MASK;
-  uint32_t factor = next->load->insn->imm;
+  uint32_t factor = next->load->target;
   WholeSpan source = {next->source, next->source + bytes};
   return pay && ready + pay <= next->last && plain_conflict(v->engine, p) == op->extra &&
          is_in_place(p, op->elements) &&
@@ -730,12 +730,12 @@ static HOT bool find_next_fma(const Visit *v, const FastWhole *op, uint64_t read
 static HOT void do_fma(Visit *v, FastWhole *op, const NextFma *next)
 {
   Tile *core = &v->tile->core;
-  const Insn *load = next->load->insn;
+  const ScalarCode *load = next->load;
   mark_groups(v->tile->ahead, op);
   plain_fma_in_place(v, &op->plain, op->elements);
-  memcpy(&core->regs.r[load->a], core->mem.bytes + load->imm, sizeof(uint16_t));
-  scalar_pay(next->load->pay[0], v->worker->log.stats.paid);
-  op->pc = (uint16_t)(op->pc + op->code->code_bytes + next->load->words * 2);
+  memcpy(&core->regs.r[load->reg], core->mem.bytes + load->target, sizeof(uint16_t));
+  scalar_pay(load->pay[0], v->worker->log.stats.paid);
+  op->pc = (uint16_t)(op->pc + op->code->code_bytes + load->words * 2);
   op->code++;
   op->insn = next->code->insn;
   op->behind = next->code + next->code->words;

@@ -117,13 +117,14 @@ typedef struct {
   const Insn *insn;
   uint32_t pay[2];              /* packed: the cycles to the next, and which are fitted or assumed;
                                    if it jumps */
-  uint32_t target;              /* of a jump or branch, by word */
+  uint32_t target;              /* of a jump or branch, by word; SCALAR_LOADS_DATA: the address */
   uint8_t op;                   /* Opcode */
   uint8_t words;
   uint8_t odd;                  /* SCALAR_* */
   uint8_t stores;               /* bytes that it stores */
   Bounds object;                /* that an access stays in, if: */
   uint8_t bytes;                /* of a load or store to be checked; else 0 */
+  uint8_t reg;                  /* SCALAR_LOADS_DATA: where the value goes */
 } ScalarCode;
 enum { SCALAR_PAY_BITS = 10, SCALAR_PAY_MASK = (1 << SCALAR_PAY_BITS) - 1 };
 /* Adds what is packed to `paid`, by what its rows rest on.  Returns the cycles. */
