@@ -6,8 +6,8 @@
  *
  * - No action is due, the host has no word for the thread, and no observer traces (is_main_free in
  *   tasks.c).  So registers, memory, descriptors and the running task are the thread's own.  A step
- *   that reads or writes anything else (counters, configuration, FIFOs, input queues, microthreads)
- *   ends the stretch before it.
+ *   that reads or writes anything else (FIFOs, input queues, microthreads, most registers) ends the
+ *   stretch before it; those of the router may be read and written (kept.c).
  * - Microthreads share nothing with it (beside.c).  A step that touches what their operations write
  *   or writes what they read ends the stretch, as does a result for a queue of theirs, and a
  *   descriptor that they keep their place in.  The end of a task looks at their queues, so it is no
@@ -139,7 +139,10 @@ static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uin
     return goes_on;
   if (code->insn->op == OP_vec && (step_single(v, code, end, last) || step_load(v, code, end)))
     return true;
-  if (!steps_ahead(v, code->insn, last))
+  CostClass cost = insn_info[code->insn->op].cost;
+  if (cost == COST_CONFIG)
+    return step_access(v, code->insn);
+  if (!(cost == COST_COUNTER ? keep_time_stamp(v, code->insn) : steps_ahead(v, code->insn, last)))
     return false;
   set_step(v, cycle);
   mark_issue(t->ahead, cycle);
@@ -383,6 +386,8 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
   restore_dsrs(v);
   unsigned queue = queue_of(ahead), taken = take_back_results(t);
   begin_stretch(&t->core, ahead);
+  if (t->accesses)
+    repeat_accesses(t);
   ahead->began = SCALAR_CYCLES;
   if (ahead->is.in_operation)
     keep_places(t);
@@ -390,6 +395,8 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
     ahead->queue = NO_QUEUE;
   run_stretch(v, cycle, ahead->from + SCALAR_CYCLES);
   drop_results(t, queue, taken);
+  if (t->accesses)
+    drop_accesses(t);
 }
 
 /* ---- a stretch ----------------------------------------------------------------------------- */
@@ -407,6 +414,8 @@ static bool is_stretch_empty(const FastEngine *e, const FastTile *t)
   case COST_DSR_LOAD: case COST_DSR_UPDATE: return false;
   case COST_VECTOR: return !may_start_ahead(t, vector_of(e, t, code));
   case COST_ENDTASK: return beside;
+  case COST_CONFIG: return beside || !is_known_access(e, t, code->insn);
+  case COST_COUNTER: return beside || !is_time_stamp(t, code->insn);
   default: return !is_step_of_tile(code->insn->op) || (beside && code->insn->op != OP_dsrget);
   }
 }
@@ -631,6 +640,21 @@ bool fast_delay_ahead(Visit *v)
   if (ahead->from + last > v->worker->ahead_last)       /* it was a cycle earlier */
     v->worker->ahead_last = ahead->from + last;
   return true;
+}
+
+/* ---- registers of the router ---------------------------------------------------------------- */
+
+void fast_read_again(Visit *v)
+{
+  FastTile *t = v->tile;
+  uint64_t now = v->turn.cycle;
+  if (!t->accesses || !has_read_since(t, now + 1))
+    return;
+  undo_ahead(v, now + 1);
+  t->is_ahead = issues_count_all(t->ahead->issues) != 0;
+  v->worker->ahead_less = true;
+  v->worker->read_again++;
+  set_step(v, now);
 }
 
 /* ---- the end of the run -------------------------------------------------------------------- */

@@ -66,7 +66,8 @@ static bool only_streams(const FastTile *t)
 {
   return t->set && t->core.running && t->core.vectors == 1u << MAIN_THREAD &&
          t->core.threads[MAIN_THREAD].plain && plain_of(t)->stream && plain_of(t)->remaining > 1 &&
-         t->core.pending_due == NEVER && !t->attended && !(t->input_any & t->input_control);
+         t->core.pending_due == NEVER && !t->attended && !t->put_off &&
+         !(t->input_any & t->input_control);
 }
 
 /* No wavelet of the color does more than move. */

@@ -10,12 +10,12 @@ static bool goes_ahead(CostClass cost)
 {
   switch (cost) {
   case COST_ALU16: case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
-  case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV: case COST_COUNTER:
+  case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV:
   case COST_LOAD: case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL:
   case COST_RETURN:
     return true;
   case COST_ENDTASK: case COST_DSR_LOAD: case COST_DSR_UPDATE: case COST_VECTOR: case COST_CONFIG:
-  case COST_RANDOM: case COST_COUNT: default:
+  case COST_COUNTER: case COST_RANDOM: case COST_COUNT: default:
     return false;
   }
 }

@@ -79,6 +79,7 @@ static void make_geometry(FastEngine *e)
   e->router_slots = m->router_slots;
   e->puts_off = !e->base.options.trace && !peers && !e->base.options.links &&
                 !e->base.options.counts && e->router_slots >= FAST_SLOTS && e->timing->hop == 1;
+  e->writes_ahead = e->puts_off && !e->base.options.switches;
   e->output_cycles = output_cycles(e->timing);
   e->bank_mask = m->bank_bytes * (m->read_banks - 1);
   if ((m->bank_bytes & (m->bank_bytes - 1)) || (m->read_banks & (m->read_banks - 1)))

@@ -183,7 +183,8 @@ struct FastTile {
   uint8_t stuck_outputs, holds[MAX_QUEUES];
   bool shares;
   uint16_t plain_threads, held, able;
-  struct FastAhead *ahead;      /* NULL: none since its last operation */
+  struct FastAhead *ahead; struct FastAccesses *accesses;   /* NULL: none since its last operation;
+                                   none yet */
   HostPort *host;
   RouterConfig **own;           /* by slot; NULL: no router register was ever written */
   FilterState *filters;         /* by slot; NULL: none */
@@ -229,19 +230,21 @@ typedef struct {
   TileLog log;                  /* of its tiles */
   FastAccount account;
   uint64_t ahead_last;          /* last issue that was carried out ahead; */
-  bool ahead_less;              /* or it has been taken back since */
-  uint32_t *touched;            /* stb_ds, in order of touching */
+  /* or it has been taken back since; tiles have written to their routers ahead in this run */
+  bool ahead_less, writes_late;
   Timer *timers;                /* further ahead than the calendar */
   struct FastPool *pool;        /* of memory: tiles.c; NULL until first used */
   int32_t bridges;              /* that it has built, less those that it has taken down */
   /* for tests to see that there are some: elements of streams that have been undone; wavelets that
      were on their way when they got a bridge; turns of microthreads while the main thread was
      ahead, and those for which it went back; bridges that have been taken down, of them those that
-     held wavelets and those with a tile that relays; moves that have been put off */
-  uint64_t rolled_back, led, turns_taken, turned_back, parted, parted_full, parted_relays, put_off;
-  /* stb_ds: tiles with a wavelet for the host; rows with chores; tiles that may get bridges at the
-     end of the block; those that did not there, but may at the end of the next one */
-  uint32_t *host_calls, *chores, *joins, *retries;
+     held wavelets and those with a tile that relays; moves that have been put off;
+     writes to routers likewise, and stretches that have gone back since a router has changed */
+  uint64_t rolled_back, led, turns_taken, turned_back, parted, parted_full, parted_relays, put_off,
+           written_late, read_again;
+  /* stb_ds: tiles in order of touching; with a wavelet for the host; rows with chores; tiles that
+     may get bridges at the end of the block; that did not there, but may at the end of the next */
+  uint32_t *touched, *host_calls, *chores, *joins, *retries;
 } FastWorker;
 
 /* The step of all tiles, in two forms: the loop of a run without a trace has no code for events. */
@@ -269,7 +272,7 @@ struct FastEngine {
   /* the tiles are more than a cache holds (visit.c); bridges may be built; moves may be put off
      (router.c); cycles from an element's issue, the last: until the tile's own router can see the
      result */
-  bool fetches, bridges, puts_off;
+  bool fetches, bridges, puts_off, writes_ahead;    /* the last: to routers: kept.c */
   uint32_t bridge_arrival, bridge_seen, output_cycles;
   /* most cycles that a stream with bridges is ahead: one from row to row, since what it sends after
      the first of them is seen when the last is over; one that stays in its row */

@@ -1,5 +1,6 @@
 /* Fast engine: what is kept of a tile to take back what has been done ahead of its cycle (ahead.c):
- * values in memory, states of tasks, descriptors, an operation, counts. */
+ * values in memory, states of tasks, descriptors, an operation, counts.  And what is done so with
+ * registers of the router. */
 #include "emu/fast/step.h"
 
 /* ---- values in memory ---------------------------------------------------------------------- */
@@ -261,6 +262,14 @@ void fast_ahead_over(FastWorker *w, FastTile *t)
   t->is_ahead = false;
 }
 
+/* For what is done ahead from that cycle on. */
+static void begin_accesses(FastAccesses *a, uint64_t from)
+{
+  a->from = from;
+  a->latched = false;
+  a->n = a->done = a->known = 0;
+}
+
 /* Work ahead that may go on to `end` begins in cycle `from`. */
 static HOT FastAhead *begin_ahead(Visit *v, uint64_t from, uint64_t end)
 {
@@ -273,6 +282,8 @@ static HOT FastAhead *begin_ahead(Visit *v, uint64_t from, uint64_t end)
   if (ahead->is.with_turns)
     ahead->overwritten.turns = (FastTurns){0};
   memset(ahead->issues, 0, sizeof ahead->issues);
+  if (UNLIKELY(v->tile->accesses))
+    begin_accesses(v->tile->accesses, from);
   return ahead;
 }
 
@@ -345,4 +356,215 @@ static RARE void keep_operation(FastWorker *w, FastTile *t, FastAhead *ahead)
   ahead->operation = fast_piece_alloc(w, PIECE_WORK);
   *ahead->operation = *(const FastRun *)thread_plain(th);
   keep_places(t);
+}
+
+/* ---- registers ------------------------------------------------------------------------------ */
+
+/* Writes to the router are put off, as moves are (router.c): in the cycles up to their own the
+ * router goes by what it had before, and no unit sees more of them than that it has no room.  What
+ * is read of the router is what it will be then if no wavelet changes it before; where one does,
+ * the stretch goes back (fast_read_again).  A stretch that is repeated finds in the list what it
+ * has read and written the first time.  No microthread may run, so that no step is delayed. */
+
+enum { STREAM_UNBLOCKED = 1 };  /* written to CMD_STREAM */
+
+/* What kind of access it is; false: none for a stretch. */
+static bool find_access(const FastEngine *e, const FastTile *t, uint16_t address, bool store,
+                        FastAccessKind *kind)
+{
+  const ConfigRegInfo *reg = config_reg_at(address);
+  if (!e->writes_ahead || !reg)
+    return false;
+  unsigned part = (unsigned)(address - reg->address), slot;
+  switch ((int)reg->address) {
+  case CFG_COLOR_ROUTES: case CFG_COLOR_SWITCH: case CFG_COLOR_SWITCH_BOTH:
+    slot = t->set->slot_of[part];
+    *kind = store ? ACCESS_WRITE : ACCESS_READ;
+    return slot != NO_SLOT && color_count(&t->colors[slot]) == 0;
+  case CFG_CMD_STREAM:
+    *kind = ACCESS_UNBLOCK;
+    return store;
+  case CFG_TEARDOWN_PENDING:
+    *kind = ACCESS_TEARDOWN;
+    return !store;
+  default:
+    return false;
+  }
+}
+
+static bool is_config_store(const Insn *insn)
+{
+  return insn->op == OP_stcfg || insn->op == OP_stcfgi;
+}
+
+static uint16_t config_address(const FastTile *t, const Insn *insn)
+{
+  bool immediate = insn->op == OP_ldcfgi || insn->op == OP_stcfgi;
+  return immediate ? (uint16_t)insn->imm : t->core.regs.r[insn->b];
+}
+
+/* The instruction accesses a register as a step. */
+static bool is_known_access(const FastEngine *e, const FastTile *t, const Insn *insn)
+{
+  FastAccessKind kind;
+  return find_access(e, t, config_address(t, insn), is_config_store(insn), &kind);
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+static FastAccesses *accesses_of(Visit *v)
+{
+  FastTile *t = v->tile;
+  if (!t->accesses) {
+    t->accesses = fast_alloc(v->worker, sizeof *t->accesses, _Alignof(FastAccesses));
+    t->accesses->from = t->ahead->from;
+  }
+  return t->accesses;
+}
+
+/* What the router will have in the register behind the writes so far. */
+static uint16_t read_behind_writes(const FastTile *t, const FastAccesses *a, uint16_t address)
+{
+  uint16_t base = config_reg_at(address)->address;
+  unsigned color = address - base, slot = t->set->slot_of[color];
+  RouterNow now = color_now(t, slot);
+  const RouterConfig *own = t->own ? t->own[slot] : NULL;
+  RouterConfig copy;
+  for (unsigned i = a->done; i < a->n; i++) {
+    uint16_t written = config_reg_at(a->of[i].address)->address;
+    if (a->of[i].kind != ACCESS_WRITE || (unsigned)(a->of[i].address - written) != color)
+      continue;
+    if (own != &copy && own)
+      copy = *own;
+    else if (own != &copy)
+      router_config_copy(&copy, fast_config(t, color));
+    own = &copy;
+    router_config_write(written, a->of[i].value, &copy, &now);
+  }
+  return router_config_read(base, fast_config(t, color), own, now);
+}
+
+/* The tile may have found no room in a neighbour's router: a stream does not note that. */
+static bool may_be_stuck(const FastTile *t)
+{
+  return t->is_stuck || ((t->in || t->out) && (t->occupied | t->output_any));
+}
+
+/* Neighbours that may be stuck here look again behind the write, which is in this cycle. */
+static void wake_behind_write(Visit *v)
+{
+  FastEngine *e = v->engine;
+  const FastTile *t = v->tile;
+  uint64_t due = v->turn.cycle + 1;
+  for (unsigned port = 0; port < PORT_RAMP; port++) {
+    uint32_t next = program_neighbour(v->turn.program, t->core.index, (Port)port);
+    if (next == (uint32_t)NO_TILE || !may_be_stuck(&e->tiles[next]))
+      continue;
+    e->tiles[next].retry = (uint32_t)due;
+    fast_timer(v->worker, next, t->ahead->from, due);
+  }
+}
+
+/* Makes the access, whose `value` is what is to be written, in this cycle. */
+static void make_access(Visit *v, const FastAccesses *a, FastAccess *access)
+{
+  FastTile *t = v->tile;
+  unsigned shift = HALF_BITS * (access->address - CFG_TEARDOWN_PENDING);
+  switch ((FastAccessKind)access->kind) {
+  case ACCESS_READ:
+    access->value = read_behind_writes(t, a, access->address);
+    break;
+  case ACCESS_WRITE:
+    t->put_off |= PUT_OFF_WRITE;
+    v->worker->writes_late = true;
+    wake_behind_write(v);
+    break;
+  case ACCESS_UNBLOCK:
+    t->core.unblocks += access->value == STREAM_UNBLOCKED;
+    break;
+  case ACCESS_TEARDOWN: default:
+    access->value = (uint16_t)(t->core.torn_down >> shift);
+    t->core.torn_down &= ~((uint32_t)access->value << shift);
+    break;
+  }
+}
+
+/* As if it had not been made. */
+static void undo_access(FastTile *t, const FastAccess *access)
+{
+  if (access->kind == ACCESS_UNBLOCK)
+    t->core.unblocks -= access->value == STREAM_UNBLOCKED;
+  if (access->kind == ACCESS_TEARDOWN)
+    t->core.torn_down |= (uint32_t)access->value
+                         << HALF_BITS * (access->address - CFG_TEARDOWN_PENDING);
+}
+
+/* The stretch has read of its router, in that cycle or later. */
+static bool has_read_since(const FastTile *t, uint64_t cycle)
+{
+  const FastAccesses *a = t->accesses;
+  for (unsigned i = a->n; i-- > 0 && a->from + a->of[i].at >= cycle;)
+    if (a->of[i].kind == ACCESS_READ || a->of[i].kind == ACCESS_TEARDOWN)
+      return true;
+  return false;
+}
+
+/* ---- the time stamp ------------------------------------------------------------------------- */
+
+enum { TIME_STAMP_WORDS = 3 };  /* the counters behind it count what a stretch has not yet */
+
+/* The instruction stores a word of it. */
+static bool is_time_stamp(const FastTile *t, const Insn *insn)
+{
+  return t->core.counters && insn->a < TIME_STAMP_WORDS;
+}
+
+/* What the instruction changes has been kept then.  False: no room, or it is none for a stretch. */
+static bool keep_time_stamp(Visit *v, const Insn *insn)
+{
+  const Tile *core = &v->tile->core;
+  const ClassCode *cls = core->mem.cls;
+  ScalarStores *stores = &v->tile->ahead->overwritten.stores;
+  uint32_t base = insn->op == OP_stctr ? core->regs.r[insn->b] : 0, before;
+  uint32_t address = (base + insn->imm) & LOW16, end = address + sizeof(uint16_t);
+  MemoryAccess access;
+  if (v->beside || !is_time_stamp(v->tile, insn) || core->mem.tracked ||
+      end > cls->image->static_bytes || stores->n == stores->most ||
+      (check_finds_access(v->turn.program, cls, insn, core->pc, &core->regs, &access) &&
+       is_outside(access.object, access.address, access.bytes)) ||
+      mem_load(&core->mem, address, sizeof(uint16_t), &before) != FAULT_COUNT)
+    return false;
+  scalar_keep_store(stores, address, sizeof(uint16_t), before);
+  FastAccesses *a = accesses_of(v);
+  if (!a->latched)
+    a->latch = core->counters->latch;
+  a->latched = true;
+  return true;
+}
+
+/* ---- back ----------------------------------------------------------------------------------- */
+
+/* The stretch is going to be repeated from its beginning. */
+static void repeat_accesses(FastTile *t)
+{
+  FastAccesses *a = t->accesses;
+  if (a->latched)
+    t->core.counters->latch = a->latch;
+  a->latched = false;
+  a->known = a->n;
+  a->n = 0;
+}
+
+/* It has been, not as far as before. */
+static void drop_accesses(FastTile *t)
+{
+  FastAccesses *a = t->accesses;
+  bool late = false;
+  for (unsigned i = a->n; i < a->known; i++)
+    undo_access(t, &a->of[i]);
+  a->known = 0;
+  for (unsigned i = a->done; i < a->n; i++)
+    late |= a->of[i].kind == ACCESS_WRITE;
+  if (!late)
+    t->put_off &= (uint8_t)~PUT_OFF_WRITE;
 }

@@ -68,6 +68,24 @@ static RARE void wake_neighbours(Visit *v)
 /* What a tile's router does late (router.c): the head of an output queue enters it, or the wavelet
  * of a slot leaves it for the tile. */
 enum { PUT_OFF_SLOT = 0x1f, PUT_OFF_RAMP = 0x20 };      /* the slot counts from 1 */
+/* What a stretch has written to the router's registers ahead of its cycle.  Nothing else is put off
+ * meanwhile. */
+enum { PUT_OFF_WRITE = 0x40 };
+
+/* What a stretch does with configuration registers, in this order (kept.c): what it has read or is
+ * going to write; the cycle, counted from `from` on.  The router goes by a write from the first
+ * time that a unit looks at it after the write's cycle. */
+enum { ACCESSES = 16 };
+typedef enum { ACCESS_READ, ACCESS_WRITE, ACCESS_UNBLOCK, ACCESS_TEARDOWN } FastAccessKind;
+typedef struct { uint16_t address, value; uint8_t at, kind; } FastAccess;
+typedef struct FastAccesses {
+  uint64_t from, latch;         /* latch: of the time stamp, before the stretch, if `latched` */
+  bool latched;
+  /* accesses; of them with their effects, from the first on; those that a stretch that is repeated
+     has made before */
+  uint8_t n, done, known;
+  FastAccess of[ACCESSES];
+} FastAccesses;
 
 /* Input queues whose wavelets matter to the tile if it can see them then: data does not matter to a
  * tile without operations before it may choose a task. */
@@ -90,7 +108,8 @@ static inline uint64_t late_due(const FastEngine *e, const FastTile *t, unsigned
 static inline bool may_enter_late(const FastEngine *e, const FastTile *t, uint32_t meta)
 {
   unsigned color = wavelet_field(meta);
-  if (!e->puts_off || t->core.vectors || (t->occupied && !(t->put_off & PUT_OFF_SLOT)) ||
+  if (!e->puts_off || t->core.vectors || (t->put_off & PUT_OFF_WRITE) ||
+      (t->occupied && !(t->put_off & PUT_OFF_SLOT)) ||
       (t->output_any & (t->output_any - 1)) ||
       (meta & (META_CONTROL | META_ADVANCE)) || t->attended || t->is_stuck || t->set->swaps ||
       (e->base.program->host_out_colors >> color & 1) || t->set->slot_of[color] == NO_SLOT)
@@ -141,6 +160,16 @@ static uint64_t sooner_input(uint64_t due, const FastQueue *q, uint64_t now)
   return sooner_wavelet(due, queue_at(q, k)->meta, now);
 }
 
+/* The first cycle that sees the router after the next write that is put off. */
+static uint64_t late_write_due(const FastTile *t)
+{
+  const FastAccesses *a = t->accesses;
+  unsigned i = a->done;
+  while (a->of[i].kind != ACCESS_WRITE)
+    i++;
+  return a->from + a->of[i].at + 1;
+}
+
 /* The main thread does nothing before its operation is over. */
 static HOT bool is_main_in_operation(const Tile *core)
 {
@@ -162,6 +191,8 @@ static uint64_t fast_next_due(const FastEngine *e, FastTile *t, uint64_t now)
     due = sooner_input(due, &t->queues[__builtin_ctz(bits)].input, now);
   if (t->output_any)
     due = sooner(due, outputs_due(e, t, now), now);
+  if (UNLIKELY(t->put_off & PUT_OFF_WRITE) && (t->occupied | t->output_any))
+    due = sooner(due, late_write_due(t), now);
   if (t->put_off & PUT_OFF_SLOT)
     return sooner(due, late_due(e, t, (t->put_off & PUT_OFF_SLOT) - 1u, now), now);
   for (uint32_t bits = t->occupied; bits; bits &= bits - 1)

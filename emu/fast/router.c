@@ -175,6 +175,69 @@ static FilterState *fast_filter(const FastTile *t, unsigned color)
   return &t->filters[t->set->slot_of[color]];
 }
 
+/* ---- registers that are written ------------------------------------------------------------ */
+
+static RouterConfig *own_config(FastWorker *w, FastTile *t, unsigned slot)
+{
+  if (!t->own)
+    t->own = fast_alloc(w, t->set->n * sizeof *t->own, sizeof *t->own);
+  if (!t->own[slot]) {
+    t->own[slot] = fast_alloc(w, sizeof **t->own, _Alignof(RouterConfig));
+    router_config_copy(t->own[slot], t->set->config[slot]);
+  }
+  return t->own[slot];
+}
+
+/* The router has the value from here on. */
+static RARE void write_register(Visit *v, FastTile *t, uint16_t address, uint16_t value)
+{
+  uint16_t base = config_reg_at(address)->address;
+  unsigned slot = t->set->slot_of[address - base];
+  FastColor *c = &t->colors[slot];
+  RouterConfig *own = own_config(v->worker, t, slot);
+  RouterNow now = color_now(t, slot);
+  unsigned tx = color_tx_position(c);
+  router_config_write(base, value, own, &now);
+  if (base == CFG_COLOR_SWITCH)
+    tx = now.position;
+  if (c->route & ROUTE_FILTERED) {
+    t->filters[slot].counter = now.counter;
+    t->filters[slot].limit1 = now.limit;
+  }
+  c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
+                        (now.suspended ? ROUTE_SUSPENDED : 0));
+  color_set(c, &own->config, now.position, tx);
+  if (color_count(c))
+    close_inputs(c, &own->config);
+}
+
+/* What the tile has written ahead in cycles before this one takes effect.  No unit has looked at
+ * the router since then: so it leaves no stamp, and nothing to wake but what is stuck. */
+static RARE void write_late(Visit *v, FastTile *t)
+{
+  FastAccesses *a = t->accesses;
+  for (; a->done < a->n; a->done++) {
+    const FastAccess *access = &a->of[a->done];
+    if (access->kind != ACCESS_WRITE)
+      continue;
+    if (a->from + access->at >= v->turn.cycle)
+      return;
+    write_register(v, t, access->address, access->value);
+    forget_stuck(t);
+    v->worker->written_late++;
+  }
+  t->put_off &= (uint8_t)~PUT_OFF_WRITE;
+}
+
+/* There is no room in the neighbour's router, to which that is going to write: the tile looks again
+ * behind that. */
+static RARE void look_behind_write(const Visit *v, const FastTile *next)
+{
+  uint64_t due = late_write_due(next);
+  v->tile->retry = (uint32_t)due;
+  fast_timer(v->worker, v->tile->core.index, v->turn.cycle, due);
+}
+
 /* ---- moves that are put off --------------------------------------------------------------- */
 
 /* A wavelet that gets to an empty router, and leaves it for the tile, meets no other one there: so
@@ -201,7 +264,7 @@ static RARE bool leaves_late_now(const Visit *v, const FastTile *t, unsigned slo
 static HOT bool leaves_late(const Visit *v, const FastTile *t, unsigned slot)
 {
   return !FAST_TRACED && !t->core.vectors && t->occupied == 1u << slot &&
-         !(t->put_off & PUT_OFF_SLOT) && v->engine->puts_off &&
+         !(t->put_off & (PUT_OFF_SLOT | PUT_OFF_WRITE)) && v->engine->puts_off &&
          (t->colors[slot].route & (ROUTE_TX | ROUTE_ODD)) ==
            (port_bit(PORT_RAMP) | ROUTE_CHECKED) &&
          leaves_late_now(v, t, slot);
@@ -260,6 +323,10 @@ static RARE void move_late(Visit *v, FastTile *t)
   unsigned queue = (unsigned)__builtin_ctz(t->output_any | 1u << MAX_QUEUES);
   unsigned slot = (t->put_off & PUT_OFF_SLOT) - 1u;
   int32_t wait = 0;
+  if (t->put_off & PUT_OFF_WRITE) {
+    write_late(v, t);
+    return;
+  }
   if (t->put_off & PUT_OFF_RAMP)
     wait = wavelet_wait(queue_at(&t->queues[queue].output, 0)->meta, now);
   if (wait < 0) {
@@ -333,8 +400,12 @@ STEP HOT bool link_accepts(Visit *v, FastTile *next, unsigned slot, unsigned por
   PortMask enters = port_bit(port_opposite(port));
   if (UNLIKELY(next->put_off))
     move_late(v, next);
-  return next->set ? step_color_accepts(v, &next->colors[slot], enters)
-                   : untouched_accepts(v, next, slot, enters);
+  if (UNLIKELY(!next->set))
+    return untouched_accepts(v, next, slot, enters);
+  bool accepts = step_color_accepts(v, &next->colors[slot], enters);
+  if (!accepts && UNLIKELY(next->put_off & PUT_OFF_WRITE))
+    look_behind_write(v, next);
+  return accepts;
 }
 
 /* A wavelet that leaves the rectangle always can, unless a link takes it. */
@@ -434,9 +505,19 @@ static HOT void wavelet_event(Visit *v, unsigned slot, FastWavelet w, PortMask t
         .control = (w.meta & META_CONTROL) != 0);
 }
 
+/* The wavelet that has come to the tile's slot is behind another one.  It does not matter before
+ * that has left, and then the tile is awake.  Peers have to hear of it. */
+static HOT bool is_behind(const Visit *v, const FastTile *t, unsigned slot)
+{
+  return color_count(&t->colors[slot]) > 1 && !(t->put_off | (t->in || t->out)) &&
+         !v->engine->edges;
+}
+
 /* A wavelet has come to the tile's slot. */
 static HOT void wake_receiver(Visit *v, FastTile *t, unsigned slot)
 {
+  if (is_behind(v, t, slot))
+    return;
   if (!leaves_late(v, t, slot)) {
     wake_next(v, t->core.index);
     return;
@@ -706,40 +787,18 @@ static RARE void wait_for_host(Visit *v)
 
 /* ---- registers --------------------------------------------------------------------------- */
 
-static RouterConfig *own_config(Visit *v, unsigned slot)
-{
-  FastTile *t = v->tile;
-  if (!t->own)
-    t->own = fast_alloc(v->worker, t->set->n * sizeof *t->own, sizeof *t->own);
-  if (!t->own[slot]) {
-    t->own[slot] = fast_alloc(v->worker, sizeof **t->own, _Alignof(RouterConfig));
-    router_config_copy(t->own[slot], t->set->config[slot]);
-  }
-  return t->own[slot];
-}
-
 /* Behind everything else of the cycle, which still goes by the old configuration. */
 STEP RARE void commit_register(Visit *v)
 {
+  FastTile *t = v->tile;
   uint16_t base = config_reg_at(v->turn.router_register)->address;
-  unsigned slot = v->tile->set->slot_of[v->turn.router_register - base];
-  FastColor *c = &v->tile->colors[slot];
-  RouterConfig *own = own_config(v, slot);
-  RouterNow now = color_now(v->tile, slot);
-  unsigned tx = color_tx_position(c);
-  router_config_write(base, v->turn.router_value, own, &now);
-  if (base == CFG_COLOR_SWITCH)
-    tx = now.position;
-  color_save(v, c);
-  if (c->route & ROUTE_FILTERED) {
-    v->tile->filters[slot].counter = now.counter;
-    v->tile->filters[slot].limit1 = now.limit;
-  }
-  c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
-                        (now.suspended ? ROUTE_SUSPENDED : 0));
-  set_positions(v, c, &own->config, now.position, tx);
+  unsigned color = v->turn.router_register - base, slot = t->set->slot_of[color];
+  color_save(v, &t->colors[slot]);
+  write_register(v, t, v->turn.router_register, v->turn.router_value);
+  retry_moves(t, v->turn.cycle);
+  v->wake_ports = port_bit(PORT_RAMP) - 1u;
   if (switch_sink(v))
-    routes_event(v, (uint8_t)(v->turn.router_register - base), now.position);
+    routes_event(v, (uint8_t)color, color_rx_position(&t->colors[slot]));
 }
 
 /* Wavelets that had no room look again, if this may have changed. */

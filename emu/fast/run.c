@@ -290,9 +290,23 @@ static RARE void move_all_late(FastEngine *e)
       if (!t->put_off)
         continue;
       move_late(&v, t);
-      t->put_off = 0;
+      t->put_off &= PUT_OFF_WRITE;
       fast_wake(w, t->core.index, e->base.cycle);
     }
+  }
+}
+
+/* The run is over: what has been written ahead to routers is in effect. */
+static void write_all_late(FastEngine *e)
+{
+  for (unsigned k = 0; k < e->n_workers; k++) {
+    FastWorker *w = &e->workers[k];
+    Visit v = start_visits(w);
+    bool any = w->writes_late;
+    w->writes_late = false;
+    for (size_t i = 0; any && i < arrlenu(w->touched); i++)
+      if (e->tiles[w->touched[i]].put_off & PUT_OFF_WRITE)
+        write_late(&v, &e->tiles[w->touched[i]]);
   }
 }
 
@@ -332,6 +346,7 @@ RunStatus fast_run(Engine *base, uint64_t limit)
 {
   FastEngine *e = (FastEngine *)base;
   RunStatus status = run_on(e, limit);
+  write_all_late(e);
   bool goes_on = e->base.pauses && status == RUN_LIMIT && e->base.cycle == limit;
   if (goes_on && !(e->base.options.trace && e->base.options.trace->stop))
     fast_lend_counts(e);

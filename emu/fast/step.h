@@ -84,6 +84,9 @@ void plain_ahead(Visit *v);
  * ahead: what it does from now on is a cycle later.  False: it has gone back to this cycle, in
  * which nothing has been done yet. */
 bool fast_delay_ahead(Visit *v);
+/* The router may have changed in this cycle: what the main thread has read of it in later ones is
+ * void. */
+void fast_read_again(Visit *v);
 /* One of the microthreads that run may do so. */
 bool fast_has_turns(const FastTile *tile);
 
@@ -91,7 +94,6 @@ bool fast_has_turns(const FastTile *tile);
 
 STEP HOT void note_stall(Visit *v, StallCause cause);
 STEP HOT bool is_lone(const FastTile *t);
-STEP HOT bool is_resting(const FastTile *t, uint64_t now);
 STEP HOT bool visit_tile(Visit *v);
 
 /* ---- router.c ------------------------------------------------------------------------------ */

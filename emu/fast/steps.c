@@ -420,6 +420,50 @@ static bool step_variables(Visit *v, uint64_t end)
   return false;
 }
 
+/* ---- registers ------------------------------------------------------------------------------ */
+
+/* The next access of the list: a new one, or one that the stretch has made before.  NULL: there can
+ * be none. */
+static FastAccess *next_access(Visit *v, const Insn *insn)
+{
+  FastTile *t = v->tile;
+  FastAccessKind kind;
+  uint16_t address = config_address(t, insn);
+  if (t->accesses && t->accesses->n < t->accesses->known)
+    return &t->accesses->of[t->accesses->n++];
+  if (v->beside || v->turn.router_register ||
+      !find_access(v->engine, t, address, is_config_store(insn), &kind))
+    return NULL;
+  FastAccesses *a = accesses_of(v);
+  if (a->n == ACCESSES)
+    return NULL;
+  FastAccess *access = &a->of[a->n];
+  *access = (FastAccess){.address = address, .value = t->core.regs.r[insn->a],
+                         .at = (uint8_t)(t->core.ready - a->from), .kind = (uint8_t)kind};
+  set_step(v, t->core.ready);
+  make_access(v, a, access);
+  a->n++;
+  return access;
+}
+
+/* The instruction, which issues now.  False: it cannot be a step. */
+static bool step_access(Visit *v, const Insn *insn)
+{
+  FastTile *t = v->tile;
+  uint64_t cycle = t->core.ready;
+  const FastAccess *access = next_access(v, insn);
+  if (!access)
+    return false;
+  set_step(v, cycle);
+  mark_issue(t->ahead, cycle);
+  if (!is_config_store(insn))
+    t->core.regs.r[insn->a] = access->value;
+  t->core.pc = (uint16_t)(t->core.pc + insn_words(insn->op) * 2);
+  t->core.ready = cycle + turn_pay(&v->turn, timing_scalar_row(COST_CONFIG, STEP_NEXT));
+  leave_cycle(v);
+  return true;
+}
+
 /* ---- operations that overlap --------------------------------------------------------------- */
 
 /* The cycle of the operation's last group, or one that is not before `end`. */

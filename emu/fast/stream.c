@@ -448,7 +448,7 @@ static HOT void stream_ahead(Visit *v, FastTile *t, Thread *th)
 /* A tile without bridges that is not as expected. */
 static HOT bool is_other(const Visit *v, const FastTile *t)
 {
-  if (!is_lone(t) || t->core.pending_due <= v->turn.cycle || t->attended)
+  if (!is_lone(t) || t->core.pending_due <= v->turn.cycle || t->attended || t->put_off)
     return true;
   const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   unsigned colors = (p->in_slot == NO_SLOT ? 0 : 1u << p->in_slot) |

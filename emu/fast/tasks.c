@@ -107,7 +107,7 @@ static bool is_main_resting(const Tile *core, uint64_t now)
 
 /* Nothing happens at the tile before its main thread goes on or a wavelet is seen, in a later cycle
  * than the next, unless another wavelet comes. */
-STEP HOT bool is_resting(const FastTile *t, uint64_t now)
+static HOT bool is_resting(const FastTile *t, uint64_t now)
 {
   const Tile *core = &t->core;
   bool wait = false;

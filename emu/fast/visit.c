@@ -25,7 +25,7 @@ static HOT void visit(Visit *v, uint32_t index)
     fast_touch(v->worker, index);
   if (UNLIKELY(t->put_off)) {
     move_late(v, t);
-    t->put_off = 0;             /* its router looks for itself */
+    t->put_off &= PUT_OFF_WRITE;    /* its router looks for itself */
   }
   if (UNLIKELY(t->core.pending_due <= v->turn.cycle))
     tile_begin(&v->turn);
@@ -33,6 +33,8 @@ static HOT void visit(Visit *v, uint32_t index)
   bool moved = visit_router(v);
   if (UNLIKELY(v->turn.router_register))
     commit_register(v);
+  if (UNLIKELY(v->wake_ports == port_bit(PORT_RAMP) - 1u) && t->is_ahead)
+    fast_read_again(v);
   if (UNLIKELY(v->turn.rebinds)) {
     fast_bind_queues(t);
     retry_moves(t, v->turn.cycle);

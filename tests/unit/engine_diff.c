@@ -550,7 +550,9 @@ static void engines_agree_beside(void **state)
 enum { TASKS_SEEDS = 400, TASKS_PARTS = 8, TASKS_PART = 120, TASKS_LIMIT = 4000 };
 
 /* Parts of random lengths, some of a few cycles: what has been done ahead ends with each. */
-static RunStatus run_tasks(uint32_t seed, uint64_t *started, uint64_t *put_off)
+typedef struct { uint64_t started, put_off, written_late, read_again; } TaskCounts;
+
+static RunStatus run_tasks(uint32_t seed, TaskCounts *counts)
 {
   Random r = {seed};
   Asm *a[STREAM_WAYS];
@@ -567,10 +569,13 @@ static RunStatus run_tasks(uint32_t seed, uint64_t *started, uint64_t *put_off)
     limit += posts ? POST_CYCLES : 0;
     status = run_streams_part(a, posts ? seed + part : 0, limit);
   }
-  *started += a[0]->ops->stats(a[0]->engine)->tasks;
+  counts->started += a[0]->ops->stats(a[0]->engine)->tasks;
   const FastEngine *fast = fast_engine(a[1]);
-  for (unsigned k = 0; k < fast->n_workers; k++)
-    *put_off += fast->workers[k].put_off;
+  for (unsigned k = 0; k < fast->n_workers; k++) {
+    counts->put_off += fast->workers[k].put_off;
+    counts->written_late += fast->workers[k].written_late;
+    counts->read_again += fast->workers[k].read_again;
+  }
   for (unsigned i = 0; i < STREAM_WAYS; i++)
     asm_free(a[i]);
   return status;
@@ -580,18 +585,22 @@ static void engines_agree_on_tasks(void **state)
 {
   (void)state;
   unsigned quiet = 0, faults = 0;
-  uint64_t started = 0, put_off = 0;
+  TaskCounts counts = {0};
   uint32_t only = from_environment("ENGINE_DIFF_TASKS_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_TASKS", TASKS_SEEDS);
   for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
-    RunStatus status = run_tasks(seed_now, &started, &put_off);
+    RunStatus status = run_tasks(seed_now, &counts);
     quiet += status == RUN_QUIET;
     faults += status == RUN_FAULT;
   }
-  fprintf(stderr, "%u quiet, %u with faults; they started %llu tasks and put %llu moves off\n",
-          quiet, faults, (unsigned long long)started, (unsigned long long)put_off);
-  assert_true(only || n < TASKS_SEEDS || (quiet > n / 4 && started > 50 * (uint64_t)n &&
-                                          put_off > 10 * (uint64_t)n));
+  fprintf(stderr, "%u quiet, %u with faults; they started %llu tasks, put %llu moves off, wrote to "
+                  "routers late %llu times, and went back %llu times as a router had changed\n",
+          quiet, faults, (unsigned long long)counts.started, (unsigned long long)counts.put_off,
+          (unsigned long long)counts.written_late, (unsigned long long)counts.read_again);
+  assert_true(only || n < TASKS_SEEDS ||
+              (quiet > n / 4 && counts.started > 50 * (uint64_t)n &&
+               counts.put_off > 10 * (uint64_t)n && counts.written_late > n &&
+               counts.read_again > n / 50));
 }
 
 /* A source, a tile that streams on and has sent some words before, the last with `advance`, and a

@@ -1,6 +1,7 @@
 /* Random programs of tasks, for tests that run one program in several ways.  In rows of tiles,
  * wavelets start tasks; these compute a little and send wavelets on, mostly one at a time.  Tasks
- * activate, block and unblock others, and note the time.  The same seed gives the same program.
+ * activate, block and unblock others, note the time, and read and write registers of the router.
+ * The same seed gives the same program.
  *   Asm *a = random_tasks(seed, &engine_fast);
  * Included by one .c file each. */
 #ifndef RANDOM_TASKS_H
@@ -21,6 +22,7 @@ typedef struct {
   unsigned x;
   bool plain;                                   /* nothing but tasks that send one wavelet */
   bool blocks;          /* many control wavelets, for tasks that others block and unblock */
+  bool routers;         /* tasks change the routers, as do control wavelets */
 } Tasks;
 
 static bool tasks_odd(Tasks *s, unsigned percent)
@@ -54,7 +56,7 @@ static Descriptor tasks_sender(Tasks *s)
     d.done = (Action){ACT_ACTIVATE, ID_TASK, LOCAL_FIRST};
   if (chance(r, 10))
     d.flags |= DESC_F_INDEX;
-  if (tasks_odd(s, s->blocks ? 50 : 8))
+  if (tasks_odd(s, s->blocks || s->routers ? 50 : 8))
     d.flags |= DESC_F_CONTROL;
   if (tasks_odd(s, 5))
     d.flags |= DESC_F_ADVANCE;
@@ -156,11 +158,51 @@ static void tasks_compute(Tasks *s)
     emit_arithmetic(&s->gen, s->cls);
 }
 
+/* A register of the router, or one beside it that a task uses with those, into memory; a write that
+ * mostly leaves the color as it is, or tears it down for some time. */
+static void tasks_router(Tasks *s)
+{
+  Random *r = &s->gen.random;
+  unsigned color = tasks_color(below(r, TASKS_LANES), below(r, 2)), ra = below(r, 6);
+  unsigned others[] = {CFG_TEARDOWN_PENDING, CFG_TEARDOWN_PENDING + 1, CFG_TSC_CONTROL};
+  unsigned at = color + (chance(r, 60) ? CFG_COLOR_ROUTES
+                         : chance(r, 70) ? CFG_COLOR_SWITCH : CFG_COLOR_SWITCH_BOTH);
+  if (chance(r, 20))
+    at = others[below(r, ARRAY_COUNT(others))];
+  asm_emit(s->cls, in_ri(OP_ldcfgi, ra, at));
+  if (chance(r, 40))
+    asm_emit(s->cls, in_ri(OP_st16a, ra, TASKS_DATA + 2 * below(r, TASKS_BYTES / 2)));
+  if (chance(r, 40))
+    asm_emit(s->cls, in_rri(OP_xori, ra, ra, chance(r, 70) ? 1u << (13 + below(r, 2))
+                                                           : 1u << below(r, 16)));
+  if (chance(r, 60) && at >= CFG_COLOR_ROUTES)
+    asm_emit(s->cls, in_ri(OP_stcfgi, ra, at));
+  else if (chance(r, 30))
+    asm_emit(s->cls, in_ri(OP_stcfgi, ra, CFG_CMD_STREAM));
+}
+
+/* A color takes no wavelets for some time. */
+static void tasks_close(Tasks *s)
+{
+  enum { VALUE = TASKS_COUNT + 1 };
+  Random *r = &s->gen.random;
+  unsigned at = CFG_COLOR_ROUTES + tasks_color(below(r, TASKS_LANES), s->x + 1);
+  asm_emit(s->cls, in_ri(OP_ldcfgi, VALUE, at));
+  for (unsigned i = 0; i < 2; i++) {
+    asm_emit(s->cls, in_rri(OP_xori, VALUE, VALUE, 1u << 14));
+    asm_emit(s->cls, in_ri(OP_stcfgi, VALUE, at));
+    for (unsigned k = below(r, 12); i == 0 && k > 0; k--)
+      tasks_compute(s);
+  }
+}
+
 static void tasks_step(Tasks *s)
 {
   Random *r = &s->gen.random;
   if (tasks_odd(s, s->blocks ? 40 : 15))
     tasks_ids(s);
+  else if (s->routers && tasks_odd(s, 35))
+    (chance(r, 50) ? tasks_router : tasks_close)(s);
   else if (tasks_odd(s, 15))
     tasks_load(s);
   else if (tasks_odd(s, 10))
@@ -205,13 +247,31 @@ static void tasks_source_task(Tasks *s)
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
+/* Mostly the same in all positions. */
+static void tasks_route(Tasks *s, unsigned y, unsigned color, PortMask rx, PortMask tx)
+{
+  Random *r = &s->gen.random;
+  ImageColorConfig config = {.ring = chance(r, 50), .pop = (PopMode)below(r, 4),
+                             .positions[0] = {.rx = rx, .tx = tx, .valid = true}};
+  if (!s->routers) {
+    asm_route(s->gen.a, s->x, y, color, rx, tx);
+    return;
+  }
+  for (unsigned i = 1; i < MAX_SWITCH_POSITIONS && chance(r, 70); i++) {
+    config.positions[i] = config.positions[0];
+    if (chance(r, 30))
+      config.positions[i].rx = s->x ? M_R | M_W : M_R;
+  }
+  asm_config(s->gen.a, s->x, y, color, config);
+}
+
 static void tasks_routes(Tasks *s, unsigned y)
 {
   for (unsigned lane = 0; lane < TASKS_LANES; lane++) {
     if (s->x)
-      asm_route(s->gen.a, s->x, y, tasks_color(lane, s->x - 1), M_W, M_R);
+      tasks_route(s, y, tasks_color(lane, s->x - 1), M_W, M_R);
     if (s->x + 1u < s->gen.a->image.width)
-      asm_route(s->gen.a, s->x, y, tasks_color(lane, s->x), M_R, M_E);
+      tasks_route(s, y, tasks_color(lane, s->x), M_R, M_E);
   }
 }
 
@@ -261,6 +321,7 @@ static Asm *random_tasks(uint32_t seed, const EngineOps *ops)
   a->options.check = (CheckLevel)below(r, 3);
   s.plain = chance(r, 40);
   s.blocks = chance(r, 40);
+  s.routers = chance(r, 40);
   for (unsigned y = 0; y < height; y++)
     for (s.x = 0; s.x < width; s.x++) {
       tasks_routes(&s, y);
