@@ -172,6 +172,10 @@ struct FastTile {
   bool attended, is_ahead, is_stuck;
   uint8_t put_off;              /* what its router does late: PUT_OFF_* in notes.c */
   Tile core;                    /* goes on into the second line, with the main thread at its end */
+  HostPort *host;
+  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
+  FilterState *filters;         /* by slot; NULL: none */
+  struct FastAccesses *accesses;   /* NULL: none yet */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */
   /* slots and output queues whose oldest wavelet has no room to go to, a bit each; low bits of the
@@ -183,11 +187,7 @@ struct FastTile {
   uint8_t stuck_outputs, holds[MAX_QUEUES];
   bool shares;
   uint16_t plain_threads, held, able;
-  struct FastAhead *ahead; struct FastAccesses *accesses;   /* NULL: none since its last operation;
-                                   none yet */
-  HostPort *host;
-  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
-  FilterState *filters;         /* by slot; NULL: none */
+  struct FastAhead *ahead;      /* NULL: none since its last operation */
 };
 
 /* ---- the engine ------------------------------------------------------------------------- */
@@ -283,8 +283,8 @@ struct FastEngine {
   ScalarCode **code; struct FastVector **vectors;
   struct FastDsrs **dsrs;       /* by class: port.c; NULL: none yet */
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
-     row that has any */
-  uint64_t *awake;
+     row that has any; tiles with a wavelet for the host, a bit each */
+  uint64_t *awake, *host_waiting;
   uint8_t *row_awake;
   FastChore **chores;           /* by row, stb_ds */
   FastWorker *workers;          /* the first is the caller of the engine */
@@ -294,7 +294,6 @@ struct FastEngine {
   /* host */
   FastChannel *channels;
   unsigned n_channels;
-  uint64_t *host_waiting;       /* tiles with a wavelet for the host, a bit each */
   uint32_t n_host_waiting;
   bool hosted;                  /* the host has sent a wavelet or has been sent one */
   /* findings */
