@@ -86,8 +86,11 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     fprintf(out, ": %s queue %u", fault->value & FAULT_OUTPUT_QUEUE ? "output" : "input",
             fault->value % FAULT_OUTPUT_QUEUE);
     break;
-  case FAULT_TRAP: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD:
-  case FAULT_QUEUE_TWICE:
+  case FAULT_DSR_EMPTY:
+    fprintf(out, ": %s register %u", dsr_file_name((DsrFile)(fault->value / FAULT_DSR_FILE)),
+            fault->value % FAULT_DSR_FILE);
+    break;
+  case FAULT_TRAP: case FAULT_DSR_FIELD: case FAULT_QUEUE_TWICE:
     fprintf(out, ": %u", fault->value);
     break;
   case FAULT_TASK_ID: case FAULT_ID_RANGE: case FAULT_ACTIVATION_MERGED:
@@ -161,8 +164,13 @@ static const char *help_text(FaultKind kind)
     return "write the memory first, or give the variable an initial value";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:
     return "check the lengths and base addresses of descriptors and pointers";
-  case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP: case FAULT_DESCRIPTOR:
-  case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS:
+  case FAULT_DSR_EMPTY:
+    return "load it with @load_to_dsr before the operation: a fabin_dsd is a source, a fabout_dsd "
+           "the destination";
+  case FAULT_DESCRIPTOR:
+    return "something has overwritten a DSD: look for writes past the array before it";
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_TRAP:
+  case FAULT_DSR_FIELD: case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS:
   case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     return NULL;
   }

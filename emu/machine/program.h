@@ -247,6 +247,12 @@ static inline uint32_t fault_queue(bool output, unsigned queue)
 {
   return queue | (output ? FAULT_OUTPUT_QUEUE : 0u);
 }
+/* DSR_EMPTY: the file in the bits above the number. */
+enum { FAULT_DSR_FILE = 1 << 8 };
+static inline uint32_t fault_dsr(DsrFile file, unsigned number)
+{
+  return number | (uint32_t)file * FAULT_DSR_FILE;
+}
 /* QUEUE_MIXED: the color at the head, in the bits above. */
 enum { FAULT_HEAD_SHIFT = 16 };
 static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }

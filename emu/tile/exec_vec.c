@@ -266,7 +266,7 @@ static FaultKind capture_dsr(Capture *c, VecStream *s, VecSlot slot, const VecOp
   const DsrState *dsr = dsr_at(c->dsrs, operand->file, operand->number);
   const Descriptor *desc = &dsr->desc;
   bool is_dest = slot == VSLOT_DEST;
-  *c->fault_value = operand->number;
+  *c->fault_value = fault_dsr(operand->file, operand->number);
   s->from_dsr = true;
   s->file = operand->file;
   s->number = operand->number;
