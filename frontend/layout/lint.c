@@ -390,12 +390,55 @@ static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
   }
 }
 
+/* ---- loads that no operation sees ------------------------------------------------------------ */
+
+/* The loads of a block, as long as nothing has read their registers; IR_NO_LOC: there is none. */
+typedef struct { IrLocId at[DSR_FILE_COUNT][MAX_DSRS]; } FreshLoads;
+
+static void forget_loads(FreshLoads *fresh)
+{
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+    for (unsigned n = 0; n < MAX_DSRS; n++)
+      fresh->at[file][n] = IR_NO_LOC;
+}
+
+static void fresh_load(const Overlaps *o, const IrInsn *insn, FreshLoads *fresh)
+{
+  DsrFile file = (DsrFile)(insn->aux >> 16);
+  uint32_t number = insn->aux & 0xffff;
+  if (number >= MAX_DSRS)
+    return;
+  IrLocId *before = &fresh->at[file][number];
+  if (has_loc(*before) && has_loc(insn->loc) && o->reports) {
+    diag_dsr_reloaded(o->s->diags, loc_span(o, *before), dsr_file_name(file), number);
+    diag_dsr_reload_here(o->s->diags, loc_span(o, insn->loc));
+  }
+  *before = insn->loc;
+}
+
+static void step_fresh(const Overlaps *o, const IrInsn *insn, FreshLoads *fresh)
+{
+  if (insn->op == IR_dsr_load) {
+    fresh_load(o, insn, fresh);
+  } else if (insn->op == IR_vec) {
+    const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+    for (size_t i = 0; i < ARRAY_COUNT(operands); i++)
+      if (operands[i]->kind == IRV_DSR && operands[i]->number < MAX_DSRS)
+        fresh->at[operands[i]->file][operands[i]->number] = IR_NO_LOC;
+  } else if (insn->op == IR_dsr_set || insn->op == IR_dsr_get || insn->op == IR_call) {
+    forget_loads(fresh);
+  }
+}
+
 static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, LintFlow *flow)
 {
+  FreshLoads fresh;
+  forget_loads(&fresh);
   for (uint32_t i = 0; i < block->n_insns; i++) {
     const IrInsn *insn = &f->insns[block->insns[i].raw];
     if (insn->dead)
       continue;
+    step_fresh(o, insn, &fresh);
     if (insn->op == IR_vec) {
       step_vec(o, f, insn, flow);
       if (has_loc(insn->loc))
