@@ -102,6 +102,7 @@ def test_mistakes_are_explained(program):
         assert lib.wse_launch(handle, a, None, 0, None) == wse_lib.USAGE
         assert b"[symbol_is_data]" in lib.wse_error(handle).contents.message
         assert "[symbol_not_in_tile]" in message(r.read_symbol, 4, 1, "elsewhere")
+        assert "no code names" in message(r.read_symbol, 4, 1, "elsewhere")
         assert "outside the program's rectangle" in message(r.read_symbol, 0, 0, "n")
         again = ctypes.c_void_p()
         assert lib.wse_open(b"nothing.bin", None, ctypes.byref(again)) == wse_lib.USAGE
