@@ -402,6 +402,12 @@ static void forget_loads(FreshLoads *fresh)
       fresh->at[file][n] = IR_NO_LOC;
 }
 
+/* An inlined function that sets the register up each time it is called means it. */
+static bool is_same_place(const Overlaps *o, IrLocId a, IrLocId b)
+{
+  return loc_span(o, a).off == loc_span(o, b).off;
+}
+
 static void fresh_load(const Overlaps *o, const IrInsn *insn, FreshLoads *fresh)
 {
   DsrFile file = (DsrFile)(insn->aux >> 16);
@@ -409,7 +415,8 @@ static void fresh_load(const Overlaps *o, const IrInsn *insn, FreshLoads *fresh)
   if (number >= MAX_DSRS)
     return;
   IrLocId *before = &fresh->at[file][number];
-  if (has_loc(*before) && has_loc(insn->loc) && o->reports) {
+  if (has_loc(*before) && has_loc(insn->loc) && o->reports &&
+      !is_same_place(o, *before, insn->loc)) {
     diag_dsr_reloaded(o->s->diags, loc_span(o, *before), dsr_file_name(file), number);
     diag_dsr_reload_here(o->s->diags, loc_span(o, insn->loc));
   }
