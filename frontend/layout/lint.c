@@ -402,10 +402,13 @@ static void forget_loads(FreshLoads *fresh)
       fresh->at[file][n] = IR_NO_LOC;
 }
 
-/* An inlined function that sets the register up each time it is called means it. */
-static bool is_same_place(const Overlaps *o, IrLocId a, IrLocId b)
+/* Both are written in the body of the function itself, at two places: inlined functions set
+ * registers up for what may follow. */
+static bool are_of_one_body(const Overlaps *o, IrLocId a, IrLocId b)
 {
-  return loc_span(o, a).off == loc_span(o, b).off;
+  const IrLoc *first = &o->s->ir->locs[a.raw], *second = &o->s->ir->locs[b.raw];
+  return first->span.off != second->span.off && ir_loc_is_none(first->inlined_at) &&
+         ir_loc_is_none(second->inlined_at);
 }
 
 static void fresh_load(const Overlaps *o, const IrInsn *insn, FreshLoads *fresh)
@@ -416,7 +419,7 @@ static void fresh_load(const Overlaps *o, const IrInsn *insn, FreshLoads *fresh)
     return;
   IrLocId *before = &fresh->at[file][number];
   if (has_loc(*before) && has_loc(insn->loc) && o->reports &&
-      !is_same_place(o, *before, insn->loc)) {
+      are_of_one_body(o, *before, insn->loc)) {
     diag_dsr_reloaded(o->s->diags, loc_span(o, *before), dsr_file_name(file), number);
     diag_dsr_reload_here(o->s->diags, loc_span(o, insn->loc));
   }
