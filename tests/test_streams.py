@@ -195,6 +195,16 @@ def test_short_parts_do_not_wait_for_each_other(tmp_path):
                                "skew": 300}, (n,) * 6, seed=n)
 
 
+@pytest.mark.parametrize("tiles, length", [(8, 301), (12, 501), (5, 251)])
+def test_the_wide_plan_does_not_cut_vectors_of_odd_length(tmp_path, tiles, length):
+    """Their words go one at a time: 974 cycles, and 680 in one piece."""
+    wide, vector, split = (streams.cycles_of(streams.run(
+        tmp_path, {"kind": kind, "width": tiles, "with_task": 1}, (length,)))
+        for kind in (streams.WIDE_ALLREDUCE, streams.VECTOR_ALLREDUCE, streams.SPLIT_ALLREDUCE))
+    assert wide <= vector < split
+    assert split <= 1.05 * streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length) + 64
+
+
 @pytest.mark.parametrize("arch, width, height, n, most", [
     ("wse2", 7, 7, 1, 318), ("wse2", 7, 7, 5, 1300), ("wse2", 2, 2, 1, 95), ("wse2", 1, 7, 40, 820),
     ("wse2", 8, 8, 2, 800), ("wse3", 7, 7, 1, 318), ("wse2", 5, 5, 3, 380)])
