@@ -146,7 +146,7 @@ static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uin
     return false;
   set_step(v, cycle);
   mark_issue(t->ahead, cycle);
-  tile_issue(&v->turn);
+  tile_carry_out(&v->turn, code->insn);
   leave_cycle(v);
   if (is_mistaken(v))
     return false;

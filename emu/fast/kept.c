@@ -466,7 +466,7 @@ static void wake_behind_write(Visit *v)
 }
 
 /* Makes the access, whose `value` is what is to be written, in this cycle. */
-static void make_access(Visit *v, const FastAccesses *a, FastAccess *access)
+static void make_access(Visit *v, FastAccesses *a, FastAccess *access)
 {
   FastTile *t = v->tile;
   unsigned shift = HALF_BITS * (access->address - CFG_TEARDOWN_PENDING);
@@ -475,6 +475,8 @@ static void make_access(Visit *v, const FastAccesses *a, FastAccess *access)
     access->value = read_behind_writes(t, a, access->address);
     break;
   case ACCESS_WRITE:
+    if (!(t->put_off & PUT_OFF_WRITE))
+      a->done = a->n;
     t->put_off |= PUT_OFF_WRITE;
     v->worker->writes_late = true;
     wake_behind_write(v);

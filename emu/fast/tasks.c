@@ -315,6 +315,25 @@ static RARE bool visit_planned(Visit *v, unsigned queues)
   return commit_plan(v, &plan);
 }
 
+/* The same where the only operation is a microthread's. */
+static HOT bool visit_microthread(Visit *v, unsigned thread)
+{
+  FastTile *t = v->tile;
+  Tile *core = &t->core;
+  bool due = core->threads[thread].ready <= v->turn.cycle;
+  bool is_able = t->able >> thread & 1;
+  StallCause cause = due && !is_able ? thread_waits(v, thread) : STALL_NONE;
+  t->able = 0;
+  change_stall(v, thread, cause);
+  if (!due || cause != STALL_NONE)
+    return false;
+  core->last_issued[thread_level(core, thread)] = (uint8_t)thread;
+  core->issues++;
+  v->turn.changed = true;
+  plain_group(v, thread);
+  return true;
+}
+
 /* What tile_plan and tile_commit do with them. */
 static RARE bool visit_threads(Visit *v)
 {
@@ -439,7 +458,13 @@ static RARE bool visit_any(Visit *v)
  * up to half. */
 static RARE bool visit_other(Visit *v)
 {
-  return has_plain_threads(v->tile, v->turn.cycle) ? visit_threads(v) : visit_any(v);
+  const FastTile *t = v->tile;
+  unsigned threads = t->core.vectors;
+  if (!has_plain_threads(t, v->turn.cycle))
+    return visit_any(v);
+  bool is_one = !(threads & (threads - 1)) && !(threads & 1u << MAIN_THREAD);
+  return is_one && !t->held && !issues_ahead(v)
+           ? visit_microthread(v, (unsigned)__builtin_ctz(threads)) : visit_threads(v);
 }
 
 /* Without an operation the tile has a turn if an instruction is due, a task may start, or a control

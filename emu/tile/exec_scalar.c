@@ -695,7 +695,7 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
     unsigned cycle = paid & SCALAR_PAY_MASK, odd = code->odd;
     if (odd & SCALAR_STOPS)
       break;
-    if (UNLIKELY(odd & careful)) {
+    if (UNLIKELY(odd & careful) && ((odd & careful) != SCALAR_TOUCHES || is_fenced(run, code))) {
       uint32_t pay;
       next = run_carefully(run, *e, code, &pay);
       if (!next)

@@ -202,21 +202,44 @@ static void exec_config(Turn *turn, const Insn *insn)
 
 /* ---- DSRs ------------------------------------------------------------------------------------ */
 
+typedef struct { uint16_t at[sizeof(((ImageDsr *)0)->words) / sizeof(uint16_t)]; } DescriptorWords;
+
+static unsigned words_of_kind(unsigned first)
+{
+  return descriptor_words((DescKind)(first & DESC_KIND_MASK));
+}
+
+/* If they lie in one place; else false. */
+static bool copy_words(const TileMem *mem, uint32_t address, DescriptorWords *words)
+{
+  const uint8_t *data = address % 2 ? NULL : mem_data(mem, address, sizeof words->at[0]);
+  unsigned bytes = data ? words_of_kind(data[0]) * (unsigned)sizeof words->at[0] : 0;
+  data = data ? mem_data(mem, address, bytes) : NULL;
+  if (data)
+    memcpy(words->at, data, bytes);
+  return data;
+}
+
+static FaultKind load_words(const TileMem *mem, uint32_t address, DescriptorWords *words)
+{
+  unsigned count = 1;
+  for (unsigned i = 0; i < count; i++) {
+    uint32_t word = 0;
+    FaultKind fault = mem_load(mem, address + i * 2, 2, &word);
+    if (fault != FAULT_COUNT)
+      return fault;
+    words->at[i] = (uint16_t)word;
+    count = i ? count : words_of_kind(word);
+  }
+  return FAULT_COUNT;
+}
+
 static FaultKind load_descriptor(const TileMem *mem, uint32_t address, Descriptor *desc)
 {
-  uint16_t words[sizeof(((ImageDsr *)0)->words) / sizeof(uint16_t)] = {0};
-  uint32_t word = 0;
-  FaultKind fault = mem_load(mem, address, 2, &word);
-  words[0] = (uint16_t)word;
-  unsigned count = descriptor_words((DescKind)(words[0] & DESC_KIND_MASK));
-  const uint8_t *data = fault == FAULT_COUNT ? mem_data(mem, address, count * 2) : NULL;
-  if (data)
-    memcpy(words, data, count * sizeof *words);
-  for (unsigned i = 1; !data && i < count && fault == FAULT_COUNT; i++) {
-    fault = mem_load(mem, address + i * 2, 2, &word);
-    words[i] = (uint16_t)word;
-  }
-  if (fault == FAULT_COUNT && !descriptor_decode(words, ARRAY_COUNT(words), desc))
+  DescriptorWords words = {{0}};
+  FaultKind fault = copy_words(mem, address, &words) ? FAULT_COUNT
+                                                     : load_words(mem, address, &words);
+  if (fault == FAULT_COUNT && !descriptor_decode(words.at, ARRAY_COUNT(words.at), desc))
     fault = FAULT_DESCRIPTOR;
   return fault;
 }
@@ -359,12 +382,24 @@ static void check_insn_memory(Turn *turn, const Insn *insn)
                 other->pc);
 }
 
+/* It is no arithmetic and touches no memory but descriptors. */
+static bool is_of_tile(Opcode op)
+{
+  switch ((int)op) {
+  case OP_ldsr: case OP_dsrset: case OP_dsrget: case OP_act: case OP_acti: case OP_blk:
+  case OP_blki: case OP_unblk: case OP_unblki:
+    return true;
+  default:
+    return false;
+  }
+}
+
 static void issue_scalar(Turn *turn, const Insn *insn)
 {
   Tile *t = turn->tile;
   CostClass cost = insn_info[insn->op].cost;
   uint16_t next = (uint16_t)(t->pc + insn_words(insn->op) * 2);
-  if (cost == COST_DSR_LOAD || cost == COST_DSR_UPDATE) {
+  if (is_of_tile(insn->op)) {
     t->ready = turn->cycle + exec_tile(turn, insn);
     t->pc = next;
     return;
@@ -402,6 +437,17 @@ static void issue_scalar(Turn *turn, const Insn *insn)
   }
 }
 
+void tile_carry_out(Turn *turn, const Insn *insn)
+{
+  turn->log->stats.instructions++;
+  if (insn->op == OP_vec)
+    vector_start(turn, insn);
+  else if (insn->op == OP_endtask)
+    tile_end_main(turn);
+  else
+    issue_scalar(turn, insn);
+}
+
 void tile_issue(Turn *turn)
 {
   Tile *t = turn->tile;
@@ -412,11 +458,5 @@ void tile_issue(Turn *turn)
     return;
   }
   turn_event(turn, .kind = EV_INST, .pc = t->pc);
-  turn->log->stats.instructions++;
-  if (insn->op == OP_vec)
-    vector_start(turn, insn);
-  else if (insn->op == OP_endtask)
-    tile_end_main(turn);
-  else
-    issue_scalar(turn, insn);
+  tile_carry_out(turn, insn);
 }

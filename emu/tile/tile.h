@@ -889,6 +889,8 @@ void tile_watch_flush(Tile *tile);
 QueueHead tile_take_input(Turn *turn, unsigned queue);
 void tile_end_main(Turn *turn);
 void tile_issue(Turn *turn);
+/* The same of the instruction at the tile's pc, without an event. */
+void tile_carry_out(Turn *turn, const Insn *insn);
 
 /* A running operation of the tile takes the wavelet at the head of the input queue. */
 bool vector_takes(const Tile *tile, unsigned queue, QueueHead head);
