@@ -315,7 +315,14 @@ static RARE bool visit_planned(Visit *v, unsigned queues)
   return commit_plan(v, &plan);
 }
 
-/* The same where the only operation is a microthread's. */
+/* The only operation is a microthread's, and may go on. */
+static HOT bool is_microthread_alone(const Visit *v)
+{
+  unsigned threads = v->tile->core.vectors;
+  return !(threads & ((threads - 1) | 1u << MAIN_THREAD)) && !v->tile->held && !issues_ahead(v);
+}
+
+/* Such a tile: what visit_threads does. */
 static HOT bool visit_microthread(Visit *v, unsigned thread)
 {
   FastTile *t = v->tile;
@@ -339,6 +346,8 @@ static RARE bool visit_threads(Visit *v)
 {
   FastTile *t = v->tile;
   Tile *core = &t->core;
+  if (is_microthread_alone(v))
+    return visit_microthread(v, (unsigned)__builtin_ctz(core->vectors));
   uint8_t causes[TILE_THREADS];
   unsigned looks = core->vectors & ~(unsigned)(t->held | t->able);
   unsigned changes, ready = find_ready(v, looks, causes, &changes);
@@ -458,13 +467,7 @@ static RARE bool visit_any(Visit *v)
  * up to half. */
 static RARE bool visit_other(Visit *v)
 {
-  const FastTile *t = v->tile;
-  unsigned threads = t->core.vectors;
-  if (!has_plain_threads(t, v->turn.cycle))
-    return visit_any(v);
-  bool is_one = !(threads & (threads - 1)) && !(threads & 1u << MAIN_THREAD);
-  return is_one && !t->held && !issues_ahead(v)
-           ? visit_microthread(v, (unsigned)__builtin_ctz(threads)) : visit_threads(v);
+  return has_plain_threads(v->tile, v->turn.cycle) ? visit_threads(v) : visit_any(v);
 }
 
 /* Without an operation the tile has a turn if an instruction is due, a task may start, or a control
