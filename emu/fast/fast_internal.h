@@ -112,8 +112,8 @@ typedef struct {
   uint8_t one_bank;             /* as vec_one_bank_waits says */
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   /* elements issued before their cycle, the last cycles before `ready` of the thread, with bridges
-     only; of streams, NO_SLOT: no such operand; ends of blocks at which it had no bridge yet; cycles
-     by which it has begun later than its run says */
+     only; of streams, NO_SLOT: no such operand; ends of blocks at which it had no bridge yet;
+     cycles by which it has begun later than its run says */
   uint8_t ahead, in_color, in_slot, out_slot, tries, late;
 } FastPlain;
 

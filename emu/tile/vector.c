@@ -176,8 +176,8 @@ static bool starts_next(Turn *turn, const Insn *insn, uint64_t last)
   return true;
 }
 
-/* The operation beside which the thread went on is over: what it has come to follows.  Where it is
- * still on its way to an operation on memory, that one issues when the thread is there. */
+/* The operation beside which the thread went on is over: what it has come to follows.  An operation
+ * on memory to which it is still on its way issues when the thread is there. */
 static void go_on_beside(Turn *turn, const VecRun *run, uint64_t last)
 {
   Tile *t = turn->tile;
