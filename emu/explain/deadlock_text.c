@@ -52,7 +52,8 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
 static bool is_cut_by_fifo(Report *r, uint32_t tile, QueueUse use, bool push)
 {
   const TileRecord *record = report_look(r, tile)->record;
-  return use.elements && record->fifo[push].left && record->fifo[push].pc == use.pc;
+  return use.elements && record->fifo_left && record->fifo_ended >> push & 1 &&
+         record->fifo[push].pc == use.pc;
 }
 
 /* An operation, and how many of its elements a FIFO has left over. */
@@ -62,7 +63,7 @@ static void print_use(Report *r, uint32_t tile, QueueUse use)
   for (unsigned push = 0; push < 2; push++)
     if (is_cut_by_fifo(r, tile, use, push))
       fprintf(r->out, ", which %s FIFO ended with %u to go", push ? "a full" : "an empty",
-              report_look(r, tile)->record->fifo[push].left);
+              report_look(r, tile)->record->fifo_left);
 }
 
 static void print_no_sender(Report *r, Unit end)

@@ -386,8 +386,7 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
   restore_dsrs(v);
   unsigned queue = queue_of(ahead), taken = take_back_results(t);
   begin_stretch(&t->core, ahead);
-  if (t->accesses)
-    repeat_accesses(t);
+  repeat_accesses(t);
   ahead->began = SCALAR_CYCLES;
   if (ahead->is.in_operation)
     keep_places(t);
@@ -395,8 +394,7 @@ static RARE void undo_stretch(Visit *v, uint64_t cycle)
     ahead->queue = NO_QUEUE;
   run_stretch(v, cycle, ahead->from + SCALAR_CYCLES);
   drop_results(t, queue, taken);
-  if (t->accesses)
-    drop_accesses(t);
+  drop_accesses(t);
 }
 
 /* ---- a stretch ----------------------------------------------------------------------------- */
@@ -648,7 +646,7 @@ void fast_read_again(Visit *v)
 {
   FastTile *t = v->tile;
   uint64_t now = v->turn.cycle;
-  if (!t->accesses || !has_read_since(t, now + 1))
+  if (!has_read_since(t, now + 1))
     return;
   undo_ahead(v, now + 1);
   t->is_ahead = issues_count_all(t->ahead->issues) != 0;

@@ -97,9 +97,9 @@ static void pack_color(const FastTile *t, unsigned slot, unsigned char **to)
   const FastColor *c = &t->colors[slot];
   EdgeColor color = {.open = c->open, .route = c->route};
   memcpy(color.w, c->w, sizeof color.w);
-  if (t->own && t->own[slot])
-    pack(to, (EdgeRecord){t->core.index, EDGE_CONFIG, (uint8_t)slot, 0}, t->own[slot],
-         sizeof *t->own[slot]);
+  if (t->own && t->own->config[slot])
+    pack(to, (EdgeRecord){t->core.index, EDGE_CONFIG, (uint8_t)slot, 0}, t->own->config[slot],
+         sizeof *t->own->config[slot]);
   pack(to, (EdgeRecord){t->core.index, EDGE_COLOR, (uint8_t)slot, 0}, &color, sizeof color);
 }
 
@@ -195,15 +195,6 @@ static void update_ghost(Visit *v, FastTile *t, unsigned slot, const void *from)
     forget_spills(v->engine, t->core.index, slot);
 }
 
-static void update_config(Visit *v, FastTile *t, unsigned slot, const void *from)
-{
-  if (!t->own)
-    t->own = fast_alloc(v->worker, t->set->n * sizeof *t->own, sizeof *t->own);
-  if (!t->own[slot])
-    t->own[slot] = fast_alloc(v->worker, sizeof **t->own, _Alignof(RouterConfig));
-  memcpy(t->own[slot], from, sizeof *t->own[slot]);
-}
-
 /* The wavelets that this process has sent in the cycle, on top of what the peer said of the
  * colors: those of colors that it did not mention are there. */
 static void send_again(Visit *v, const unsigned char *sent, unsigned enters)
@@ -248,7 +239,9 @@ static void unpack(Visit *v, const unsigned char *bytes, unsigned enters)
     switch ((EdgeKind)record.kind) {
     case EDGE_WAKE: wake_own(v, record.tile); break;
     case EDGE_COLOR: update_ghost(v, t, record.slot, what); break;
-    case EDGE_CONFIG: update_config(v, t, record.slot, what); break;
+    case EDGE_CONFIG:
+      memcpy(fast_own_config(v->worker, t, record.slot), what, sizeof(RouterConfig));
+      break;
     case EDGE_WAVELET: take_wavelet(v, record.tile, record.slot, what, enters); break;
     }
   }

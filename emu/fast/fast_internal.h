@@ -157,6 +157,10 @@ typedef struct {
   bool upright, relay, relayed;
 } FastBridge;
 
+/* Registers of a router: what a stretch does with them (kept.c), NULL: nothing yet; by slot, what
+ * instructions have written, NULL: nothing. */
+typedef struct { struct FastAccesses *accesses; RouterConfig *config[]; } FastOwn;
+
 /* What a stream of wavelets through a tile needs lies in the first two cache lines, and in that of
  * its queues. */
 struct FastTile {
@@ -172,10 +176,6 @@ struct FastTile {
   bool attended, is_ahead, is_stuck;
   uint8_t put_off;              /* what its router does late: PUT_OFF_* in notes.c */
   Tile core;                    /* goes on into the second line, with the main thread at its end */
-  HostPort *host;
-  RouterConfig **own;           /* by slot; NULL: no router register was ever written */
-  FilterState *filters;         /* by slot; NULL: none */
-  struct FastAccesses *accesses;   /* NULL: none yet */
   _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */
   /* slots and output queues whose oldest wavelet has no room to go to, a bit each; low bits of the
@@ -188,6 +188,9 @@ struct FastTile {
   bool shares;
   uint16_t plain_threads, held, able;
   struct FastAhead *ahead;      /* NULL: none since its last operation */
+  HostPort *host;
+  FastOwn *own;                 /* NULL: no instruction has accessed registers of the router yet */
+  FilterState *filters;         /* by slot; NULL: none */
 };
 
 /* ---- the engine ------------------------------------------------------------------------- */
@@ -273,10 +276,10 @@ struct FastEngine {
      (router.c); cycles from an element's issue, the last: until the tile's own router can see the
      result */
   bool fetches, bridges, puts_off, writes_ahead;    /* the last: to routers: kept.c */
-  uint32_t bridge_arrival, bridge_seen, output_cycles;
-  /* most cycles that a stream with bridges is ahead: one from row to row, since what it sends after
-     the first of them is seen when the last is over; one that stays in its row */
-  uint32_t stream_ahead, stream_far;
+  /* of bridges and outputs; most cycles that a stream with bridges is ahead: one from row to row,
+     since what it sends after the first of them is seen when the last is over; one that stays in
+     its row */
+  uint32_t bridge_arrival, bridge_seen, output_cycles, stream_ahead, stream_far;
   FastTile *tiles;              /* zero until touched */
   FastSet *sets;                /* by color set */
   /* by class and word; vector instructions among it, by the `target` of their code */
@@ -288,12 +291,11 @@ struct FastEngine {
   uint8_t *row_awake;
   FastChore **chores;           /* by row, stb_ds */
   FastWorker *workers;          /* the first is the caller of the engine */
-  unsigned n_workers;
+  unsigned n_workers, n_channels;
   uint16_t *row_worker;         /* the worker that visits a row */
   struct FastCrew *crew;        /* NULL: no thread has been started */
   /* host */
   FastChannel *channels;
-  unsigned n_channels;
   uint32_t n_host_waiting;
   bool hosted;                  /* the host has sent a wavelet or has been sent one */
   /* findings */
@@ -310,6 +312,9 @@ FastTile *fast_touch(FastWorker *worker, uint32_t tile);
 void fast_tiles_destroy(FastEngine *engine);
 /* Zeroed, aligned to `align`, as long as the engine lives. */
 void *fast_alloc(FastWorker *worker, size_t bytes, size_t align);
+FastOwn *fast_own_registers(FastWorker *worker, FastTile *tile);
+/* Begins as the program has it. */
+RouterConfig *fast_own_config(FastWorker *worker, FastTile *tile, unsigned slot);
 /* Pieces that are used again: FastWork, FastBridge, FastRing.  Not zeroed. */
 typedef enum { PIECE_WORK, PIECE_BRIDGE, PIECE_RING, PIECE_KINDS } FastPiece;
 void *fast_piece_alloc(FastWorker *worker, FastPiece kind);

@@ -282,8 +282,9 @@ static HOT FastAhead *begin_ahead(Visit *v, uint64_t from, uint64_t end)
   if (ahead->is.with_turns)
     ahead->overwritten.turns = (FastTurns){0};
   memset(ahead->issues, 0, sizeof ahead->issues);
-  if (UNLIKELY(v->tile->accesses))
-    begin_accesses(v->tile->accesses, from);
+  FastAccesses *accesses = accesses_there(v->tile);
+  if (UNLIKELY(accesses))
+    begin_accesses(accesses, from);
   return ahead;
 }
 
@@ -414,12 +415,12 @@ static bool is_known_access(const FastEngine *e, const FastTile *t, const Insn *
 
 static FastAccesses *accesses_of(Visit *v)
 {
-  FastTile *t = v->tile;
-  if (!t->accesses) {
-    t->accesses = fast_alloc(v->worker, sizeof *t->accesses, _Alignof(FastAccesses));
-    t->accesses->from = t->ahead->from;
+  FastOwn *own = fast_own_registers(v->worker, v->tile);
+  if (!own->accesses) {
+    own->accesses = fast_alloc(v->worker, sizeof *own->accesses, _Alignof(FastAccesses));
+    own->accesses->from = v->tile->ahead->from;
   }
-  return t->accesses;
+  return own->accesses;
 }
 
 /* What the router will have in the register behind the writes so far. */
@@ -428,7 +429,7 @@ static uint16_t read_behind_writes(const FastTile *t, const FastAccesses *a, uin
   uint16_t base = config_reg_at(address)->address;
   unsigned color = address - base, slot = t->set->slot_of[color];
   RouterNow now = color_now(t, slot);
-  const RouterConfig *own = t->own ? t->own[slot] : NULL;
+  const RouterConfig *own = t->own ? t->own->config[slot] : NULL;
   RouterConfig copy;
   for (unsigned i = a->done; i < a->n; i++) {
     uint16_t written = config_reg_at(a->of[i].address)->address;
@@ -504,8 +505,8 @@ static void undo_access(FastTile *t, const FastAccess *access)
 /* The stretch has read of its router, in that cycle or later. */
 static bool has_read_since(const FastTile *t, uint64_t cycle)
 {
-  const FastAccesses *a = t->accesses;
-  for (unsigned i = a->n; i-- > 0 && a->from + a->of[i].at >= cycle;)
+  const FastAccesses *a = accesses_there(t);
+  for (unsigned i = a ? a->n : 0; i-- > 0 && a->from + a->of[i].at >= cycle;)
     if (a->of[i].kind == ACCESS_READ || a->of[i].kind == ACCESS_TEARDOWN)
       return true;
   return false;
@@ -549,7 +550,9 @@ static bool keep_time_stamp(Visit *v, const Insn *insn)
 /* The stretch is going to be repeated from its beginning. */
 static void repeat_accesses(FastTile *t)
 {
-  FastAccesses *a = t->accesses;
+  FastAccesses *a = accesses_there(t);
+  if (!a)
+    return;
   if (a->latched)
     t->core.counters->latch = a->latch;
   a->latched = false;
@@ -560,8 +563,10 @@ static void repeat_accesses(FastTile *t)
 /* It has been, not as far as before. */
 static void drop_accesses(FastTile *t)
 {
-  FastAccesses *a = t->accesses;
+  FastAccesses *a = accesses_there(t);
   bool late = false;
+  if (!a)
+    return;
   for (unsigned i = a->n; i < a->known; i++)
     undo_access(t, &a->of[i]);
   a->known = 0;

@@ -87,6 +87,12 @@ typedef struct FastAccesses {
   FastAccess of[ACCESSES];
 } FastAccesses;
 
+/* NULL: none. */
+static inline FastAccesses *accesses_there(const FastTile *t)
+{
+  return t->own ? t->own->accesses : NULL;
+}
+
 /* Input queues whose wavelets matter to the tile if it can see them then: data does not matter to a
  * tile without operations before it may choose a task. */
 static inline unsigned queues_that_matter(const FastTile *t, uint64_t cycle)
@@ -163,7 +169,7 @@ static uint64_t sooner_input(uint64_t due, const FastQueue *q, uint64_t now)
 /* The first cycle that sees the router after the next write that is put off. */
 static uint64_t late_write_due(const FastTile *t)
 {
-  const FastAccesses *a = t->accesses;
+  const FastAccesses *a = t->own->accesses;
   unsigned i = a->done;
   while (a->of[i].kind != ACCESS_WRITE)
     i++;

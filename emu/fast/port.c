@@ -211,7 +211,7 @@ static bool port_router_read(const Turn *turn, uint16_t address, uint16_t *value
   unsigned color = address - base, slot = t->set->slot_of[color];
   if (!router_config_has(base, fast_color(t, color) ? fast_config(t, color) : NULL))
     return false;
-  const RouterConfig *own = t->own ? t->own[slot] : NULL;
+  const RouterConfig *own = t->own ? t->own->config[slot] : NULL;
   *value = router_config_read(base, fast_config(t, color), own, color_now(t, slot));
   return true;
 }

@@ -177,24 +177,13 @@ static FilterState *fast_filter(const FastTile *t, unsigned color)
 
 /* ---- registers that are written ------------------------------------------------------------ */
 
-static RouterConfig *own_config(FastWorker *w, FastTile *t, unsigned slot)
-{
-  if (!t->own)
-    t->own = fast_alloc(w, t->set->n * sizeof *t->own, sizeof *t->own);
-  if (!t->own[slot]) {
-    t->own[slot] = fast_alloc(w, sizeof **t->own, _Alignof(RouterConfig));
-    router_config_copy(t->own[slot], t->set->config[slot]);
-  }
-  return t->own[slot];
-}
-
 /* The router has the value from here on. */
 static RARE void write_register(Visit *v, FastTile *t, uint16_t address, uint16_t value)
 {
   uint16_t base = config_reg_at(address)->address;
   unsigned slot = t->set->slot_of[address - base];
   FastColor *c = &t->colors[slot];
-  RouterConfig *own = own_config(v->worker, t, slot);
+  RouterConfig *own = fast_own_config(v->worker, t, slot);
   RouterNow now = color_now(t, slot);
   unsigned tx = color_tx_position(c);
   router_config_write(base, value, own, &now);
@@ -215,7 +204,7 @@ static RARE void write_register(Visit *v, FastTile *t, uint16_t address, uint16_
  * the router since then: so it leaves no stamp, and nothing to wake but what is stuck. */
 static RARE void write_late(Visit *v, FastTile *t)
 {
-  FastAccesses *a = t->accesses;
+  FastAccesses *a = t->own->accesses;
   for (; a->done < a->n; a->done++) {
     const FastAccess *access = &a->of[a->done];
     if (access->kind != ACCESS_WRITE)
@@ -472,7 +461,7 @@ static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
   TraceEvent event = {.kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
                       .new_position = (uint8_t)to};
   turn_record(&v->turn, switch_sink(v), event);
-  if (v->tile->own && v->tile->own[v->tile->set->slot_of[color]])
+  if (v->tile->own && v->tile->own->config[v->tile->set->slot_of[color]])
     routes_event(v, color, to);
 }
 

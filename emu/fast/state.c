@@ -44,9 +44,9 @@ static void color_out(const FastEngine *e, const FastTile *t, unsigned slot, Sta
   to->suspended = (c->route & ROUTE_SUSPENDED) != 0;
   to->rx = (uint8_t)color_rx_position(c);
   to->tx = (uint8_t)color_tx_position(c);
-  to->rewritten = t->own && t->own[slot];
+  to->rewritten = t->own && t->own->config[slot];
   if (to->rewritten)
-    to->own = *t->own[slot];
+    to->own = *t->own->config[slot];
   if (t->filters)
     to->filter = t->filters[slot];
   for (unsigned i = 0; i < count && i < FAST_SLOTS; i++)
@@ -125,21 +125,12 @@ static void queue_in(FastWorker *w, FastTile *t, unsigned number, bool output,
   t->input_any |= output ? 0 : bit;
 }
 
-static void own_config_in(FastWorker *w, FastTile *t, unsigned slot, const RouterConfig *own)
-{
-  if (!t->own)
-    t->own = fast_alloc(w, t->set->n * sizeof *t->own, sizeof *t->own);
-  if (!t->own[slot])
-    t->own[slot] = fast_alloc(w, sizeof **t->own, _Alignof(RouterConfig));
-  *t->own[slot] = *own;
-}
-
 static void color_in(FastWorker *w, FastTile *t, unsigned slot, const StateColor *from)
 {
   FastEngine *e = w->engine;
   FastColor *c = &t->colors[slot];
   if (from->rewritten)
-    own_config_in(w, t, slot, &from->own);
+    *fast_own_config(w, t, slot) = from->own;
   const ImageColorConfig *config = fast_config(t, t->set->color_of[slot]);
   c->route = (uint16_t)((c->route & ROUTE_FILTERED) | (from->suspended ? ROUTE_SUSPENDED : 0));
   c->open = (uint16_t)from->n;

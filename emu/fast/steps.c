@@ -429,8 +429,9 @@ static FastAccess *next_access(Visit *v, const Insn *insn)
   FastTile *t = v->tile;
   FastAccessKind kind;
   uint16_t address = config_address(t, insn);
-  if (t->accesses && t->accesses->n < t->accesses->known)
-    return &t->accesses->of[t->accesses->n++];
+  FastAccesses *there = accesses_there(t);
+  if (there && there->n < there->known)
+    return &there->of[there->n++];
   if (v->beside || v->turn.router_register ||
       !find_access(v->engine, t, address, is_config_store(insn), &kind))
     return NULL;

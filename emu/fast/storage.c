@@ -117,7 +117,8 @@ static inline uint64_t bridge_next(const FastBridge *bridge, uint64_t soonest)
 STEP inline const ImageColorConfig *fast_config(const FastTile *tile, unsigned color)
 {
   unsigned slot = tile->set->slot_of[color];
-  return tile->own && tile->own[slot] ? &tile->own[slot]->config : tile->set->config[slot];
+  const RouterConfig *own = tile->own ? tile->own->config[slot] : NULL;
+  return own ? &own->config : tile->set->config[slot];
 }
 
 STEP inline FastTile *fast_beside(const FastEngine *engine, FastTile *tile, unsigned port)

@@ -153,6 +153,24 @@ static void load_colors(FastWorker *w, FastTile *t)
   }
 }
 
+FastOwn *fast_own_registers(FastWorker *w, FastTile *t)
+{
+  size_t bytes = sizeof *t->own + t->set->n * sizeof *t->own->config;
+  if (!t->own)
+    t->own = fast_alloc(w, bytes, _Alignof(FastOwn));
+  return t->own;
+}
+
+RouterConfig *fast_own_config(FastWorker *w, FastTile *t, unsigned slot)
+{
+  RouterConfig **config = &fast_own_registers(w, t)->config[slot];
+  if (!*config) {
+    *config = fast_alloc(w, sizeof **config, _Alignof(RouterConfig));
+    router_config_copy(*config, t->set->config[slot]);
+  }
+  return *config;
+}
+
 static void load_program(FastWorker *w, FastTile *t)
 {
   const Program *program = w->engine->base.program;

@@ -35,15 +35,17 @@ void record_fifos(TileRecord *r, const VecRun *run)
     r->fifo[push].state = streams[i]->address;
     r->fifo[push].pc = run->pc;
     r->fifo[push].elements = (uint16_t)run->remaining;
-    r->fifo[push].left = 0;
+    r->fifo_ended &= (uint8_t)~(1u << push);
   }
 }
 
 void record_fifo_end(TileRecord *r, const VecRun *run)
 {
   for (unsigned push = 0; push < ARRAY_COUNT(r->fifo); push++)
-    if (r->fifo[push].pc == run->pc)
-      r->fifo[push].left = (uint16_t)run->remaining;
+    if (r->fifo[push].pc == run->pc) {
+      r->fifo_ended = (uint8_t)(1u << push);
+      r->fifo_left = (uint16_t)run->remaining;
+    }
 }
 
 void record_untaken(TileRecord *r, uint64_t cycle, unsigned queue, unsigned color,

@@ -148,8 +148,7 @@ static bool is_sound_dsr(const DsrState *dsr)
 static bool is_sound_tile(const Tile *t)
 {
   bool sound = t->main_level < LEVELS && t->task <= TASK_CONTROL && t->task_id < MAX_TASK_IDS &&
-               t->registers.generator < MAX_GENERATORS && t->record.next < RECENT_ACTIVATIONS &&
-               t->record.lost_id < MAX_TASK_IDS;
+               t->registers.generator < MAX_GENERATORS && t->record.lost_id < MAX_TASK_IDS;
   for (unsigned i = 0; i < LEVELS; i++)
     sound &= t->last_issued[i] < TILE_THREADS;
   for (unsigned i = 0; i < TILE_THREADS; i++)

@@ -483,18 +483,20 @@ static inline bool registers_flushing(const TileRegisters *r)
 
 /* ---- record.c: what reports say of a tile's past --------------------------------------------- */
 
-enum { RECENT_ACTIVATIONS = 4 };
+enum { RECENT_ACTIVATIONS = 4 };     /* as many as the bits of `next` count */
 typedef struct {
   uint64_t started[TASK_CONTROL];       /* by TaskKind less one: tasks, a bit per id */
   uint64_t lost;                /* tasks activated again before they had started, likewise */
   uint16_t recent_pc[RECENT_ACTIVATIONS];   /* the last activations: by which instruction */
-  uint8_t recent_id[RECENT_ACTIVATIONS], next;
+  uint8_t recent_id[RECENT_ACTIVATIONS], next : 2;
+  uint8_t fifo_ended : 2;       /* a bit: the last operation of `fifo` that a FIFO has ended */
   /* the last activation that was lost, and the one before it, which stands for both */
   uint8_t lost_id;
   uint16_t lost_pc, before_pc;
-  /* the last operations that took from a FIFO and that filled one; `left`: elements, where an empty
-   * or a full FIFO ended the operation */
-  struct { uint16_t state, pc, elements, left; } fifo[2];
+  /* the last operations that took from a FIFO and that filled one; elements left of the one that an
+   * empty or a full FIFO has ended */
+  struct { uint16_t state, pc, elements; } fifo[2];
+  uint16_t fifo_left;
   /* control wavelets whose entry is no control task, without those for no task; the last one */
   uint16_t untaken;
   uint8_t untaken_queue, untaken_color;

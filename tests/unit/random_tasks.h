@@ -321,7 +321,7 @@ static Asm *random_tasks(uint32_t seed, const EngineOps *ops)
   a->options.check = (CheckLevel)below(r, 3);
   s.plain = chance(r, 40);
   s.blocks = chance(r, 40);
-  s.routers = chance(r, 40);
+  s.routers = chance(r, 55);
   for (unsigned y = 0; y < height; y++)
     for (s.x = 0; s.x < width; s.x++) {
       tasks_routes(&s, y);
