@@ -32,57 +32,6 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
   return *is_copy || (row && (row->where & BUILTIN_PURE));
 }
 
-/* Builtins of other languages, and what does it here. */
-enum { OF_OTHERS_MOST = 14 };
-static const struct { const char *help, *names[OF_OTHERS_MOST]; } foreign_builtins[] = {
-  {"files and libraries are imported by '@import_module(\"FILE.csl\")'",
-   {"import", "include", "cImport"}},
-  {"'@import_comptime_value(TYPE, \"FILE.json\")' reads a value from a file", {"embedFile"}},
-  {"a value is converted by '@as(TYPE, VALUE)'",
-   {"intCast", "floatCast", "truncate", "intFromFloat", "floatFromInt", "intToFloat", "floatToInt",
-    "intFromEnum", "enumFromInt", "enumToInt", "intToEnum", "intFromBool", "boolToInt", "cast"}},
-  {"a pointer and its address as u16 are converted by '@bitcast(TYPE, VALUE)'",
-   {"intToPtr", "ptrFromInt", "ptrToInt", "intFromPtr"}},
-  {"a pointer gets another type by '@ptrcast(TYPE, VALUE)'",
-   {"alignCast", "constCast"}},
-  {"the type of a value is '@type_of(VALUE)'", {"TypeOf", "typeOf"}},
-  {"'@element_count(@type_of(ARRAY))' is the number of an array's elements",
-   {"sizeOf", "sizeof", "size_of", "len", "length"}},
-  {"@comptime_print shows compile-time values; at run time there is <simprint>",
-   {"print", "printf", "println", "compileLog"}},
-  {"'@comptime_assert(false, \"TEXT\")' ends the compilation, '@assert(false)' the run",
-   {"compileError", "panic", "trap", "error"}},
-  {"functions of numbers are in <math>: '@import_module(\"<math>\")'",
-   {"sqrt", "min", "max", "abs", "floor", "ceil", "sin", "cos", "tanh", "exp", "log", "pow"}},
-  {"integers are divided by '/' and '%', which round towards zero",
-   {"divTrunc", "divExact", "divFloor", "div", "rem", "mod"}},
-  {"'a * b + c' on numbers, '@fmacs(DEST, A, B, C)' on DSDs", {"mulAdd", "fma"}},
-  {"'+', '-', '*' and shifts of integers wrap at run time and report no overflow",
-   {"addWithOverflow", "subWithOverflow", "mulWithOverflow", "shlWithOverflow", "shlExact",
-    "shrExact"}},
-  {"a DSD operation copies: '@mov32(dest, source)', '@fmovs(dest, source)'",
-   {"memcpy", "memmove", "copy"}},
-  {"a DSD operation sets: '@mov32(dest, 0)', '@fmovs(dest, 0.0)'", {"memset", "fill", "set"}},
-};
-
-static bool is_one_of(const char *name, const char *const names[OF_OTHERS_MOST])
-{
-  for (size_t i = 0; i < OF_OTHERS_MOST && names[i]; i++)
-    if (strcmp(names[i], name) == 0)
-      return true;
-  return false;
-}
-
-static bool note_foreign(Sema *s, const char *name, Span span)
-{
-  for (size_t i = 0; i < ARRAY_COUNT(foreign_builtins); i++)
-    if (is_one_of(name, foreign_builtins[i].names)) {
-      diag_syntax_help(s->diags, span, foreign_builtins[i].help);
-      return true;
-    }
-  return false;
-}
-
 static void report_unknown(Sema *s, const NodeBuiltinCall *call)
 {
   const BuiltinTable *table = s->session->builtins;
@@ -91,7 +40,7 @@ static void report_unknown(Sema *s, const NodeBuiltinCall *call)
     names[i] = table->rows[i].name;
   const char *name = sema_text(s, call->name.text);
   diag_unknown_builtin(s->diags, call->name.span, name);
-  if (note_foreign(s, name, call->name.span))
+  if (sema_note_other_language(s, name, call->name.span))
     return;
   const char *near = base_nearest(name, names, table->n_rows);
   if (near)

@@ -143,71 +143,81 @@ void sema_note_declared(Sema *s, const Operand *o)
     diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
 }
 
-#define DSD_TYPES "types of DSDs are mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd and fabout_dsd"
-#define IN_MATH "functions of numbers are in <math>: '@import_module(\"<math>\")'"
-/* Names of other languages, and what one writes here. */
-static const struct { const char *name, *help; } foreign_names[] = {
-  {"int", "integer types are i8, i16, i32, i64 and u8, u16, u32, u64"},
-  {"uint", "unsigned integer types are u8, u16, u32 and u64"},
-  {"unsigned", "unsigned integer types are u8, u16, u32 and u64"},
-  {"usize", "unsigned integer types are u8, u16, u32 and u64"},
-  {"size_t", "unsigned integer types are u8, u16, u32 and u64; u16 indexes all of a tile's memory"},
-  {"isize", "signed integer types are i8, i16, i32 and i64"},
-  {"short", "signed integer types are i8, i16, i32 and i64"},
-  {"long", "signed integer types are i8, i16, i32 and i64"},
-  {"char", "bytes are u8; texts are comptime_string, known at compile time only"},
-  {"string", "texts are comptime_string, known at compile time only"},
-  {"float", "float types are f16 and f32"},
-  {"double", "float types are f16 and f32"},
-  {"f64", "float types are f16 and f32"},
-  {"half", "the 16-bit float type is f16"},
-  {"_", "'_' only drops a value; an array type says its number of elements: '[3]i16{ 1, 2, 3 }'"},
-  {"undefined", "a variable without a value is declared without '=': 'var x: i16;'"},
-  {"null", "pointers always point to something; there is no null"},
-  {"NULL", "pointers always point to something; there is no null"},
-  {"nullptr", "pointers always point to something; there is no null"},
-  {"None", "pointers always point to something; there is no null"},
-  {"True", "the values of bool are true and false"},
-  {"False", "the values of bool are true and false"},
-  {"print", "@comptime_print shows compile-time values; at run time there is <simprint>"},
-  {"printf", "@comptime_print shows compile-time values; at run time there is <simprint>"},
-  {"range", "a range is '@range(TYPE, STOP)', as in 'for (@range(i16, 4)) |i| { ... }'"},
-  {"UP", "the directions are NORTH, SOUTH, EAST, WEST and RAMP, the tile's own"},
-  {"DOWN", "the directions are NORTH, SOUTH, EAST, WEST and RAMP, the tile's own"},
-  {"LEFT", "the directions are NORTH, SOUTH, EAST, WEST and RAMP, the tile's own"},
-  {"RIGHT", "the directions are NORTH, SOUTH, EAST, WEST and RAMP, the tile's own"},
-  {"len", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
-  {"sizeof", "@element_count(@type_of(a)) is the number of elements of an array 'a'"},
-  {"std", "the libraries are imported by name, as in '@import_module(\"<math>\")'"},
-  {"sqrt", IN_MATH},
-  {"sin", IN_MATH},
-  {"cos", IN_MATH},
-  {"tanh", IN_MATH},
-  {"exp", IN_MATH},
-  {"log", IN_MATH},
-  {"pow", IN_MATH},
-  {"abs", IN_MATH},
-  {"fabs", IN_MATH},
-  {"floor", IN_MATH},
-  {"ceil", IN_MATH},
-  {"min", IN_MATH},
-  {"max", IN_MATH},
-  {"fmin", IN_MATH},
-  {"fmax", IN_MATH},
-  {"mem1d", DSD_TYPES},
-  {"mem4d", DSD_TYPES},
-  {"fabin", DSD_TYPES},
-  {"fabout", DSD_TYPES},
-  {"malloc", "memory is declared at the top of the file: 'var buffer: [64]f32;'"},
+/* Names and builtins of other languages, and what one writes here. */
+enum { OF_OTHERS_MOST = 16 };
+static const struct { const char *help, *names[OF_OTHERS_MOST]; } other_languages[] = {
+  {"integer types are i8, i16, i32, i64 and u8, u16, u32, u64", {"int"}},
+  {"unsigned integer types are u8, u16, u32 and u64", {"uint", "unsigned", "usize"}},
+  {"unsigned integer types are u8, u16, u32 and u64; u16 indexes all of a tile's memory",
+   {"size_t"}},
+  {"signed integer types are i8, i16, i32 and i64", {"isize", "short", "long"}},
+  {"bytes are u8; texts are comptime_string, known at compile time only", {"char"}},
+  {"texts are comptime_string, known at compile time only", {"string"}},
+  {"float types are f16 and f32", {"float", "double", "f64"}},
+  {"the 16-bit float type is f16", {"half"}},
+  {"types of DSDs are mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd and fabout_dsd",
+   {"mem1d", "mem4d", "fabin", "fabout"}},
+  {"'_' only drops a value; an array type says its number of elements: '[3]i16{ 1, 2, 3 }'", {"_"}},
+  {"a variable without a value is declared without '=': 'var x: i16;'", {"undefined"}},
+  {"pointers always point to something; there is no null", {"null", "NULL", "nullptr", "None"}},
+  {"the values of bool are true and false", {"True", "False"}},
+  {"the directions are NORTH, SOUTH, EAST, WEST and RAMP, the tile's own",
+   {"UP", "DOWN", "LEFT", "RIGHT"}},
+  {"a range is '@range(TYPE, STOP)', as in 'for (@range(i16, 4)) |i| { ... }'", {"range"}},
+  {"memory is declared at the top of the file: 'var buffer: [64]f32;'", {"malloc"}},
+  {"the libraries are imported by name, as in '@import_module(\"<math>\")'", {"std"}},
+  {"files and libraries are imported by '@import_module(\"FILE.csl\")'",
+   {"import", "include", "cImport"}},
+  {"'@import_comptime_value(TYPE, \"FILE.json\")' reads a value from a file", {"embedFile"}},
+  {"a value is converted by '@as(TYPE, VALUE)'",
+   {"intCast", "floatCast", "truncate", "intFromFloat", "floatFromInt", "intToFloat", "floatToInt",
+    "intFromEnum", "enumFromInt", "enumToInt", "intToEnum", "intFromBool", "boolToInt", "cast"}},
+  {"a pointer and its address as u16 are converted by '@bitcast(TYPE, VALUE)'",
+   {"intToPtr", "ptrFromInt", "ptrToInt", "intFromPtr"}},
+  {"a pointer gets another type by '@ptrcast(TYPE, VALUE)'", {"alignCast", "constCast"}},
+  {"the type of a value is '@type_of(VALUE)'", {"TypeOf", "typeOf"}},
+  {"'@element_count(@type_of(ARRAY))' is the number of an array's elements",
+   {"sizeOf", "sizeof", "size_of", "len", "length"}},
+  {"@comptime_print shows compile-time values; at run time there is <simprint>",
+   {"print", "printf", "println", "compileLog"}},
+  {"'@comptime_assert(false, \"TEXT\")' ends the compilation, '@assert(false)' the run",
+   {"compileError", "panic", "trap", "error"}},
+  {"functions of numbers are in <math>: '@import_module(\"<math>\")'",
+   {"sqrt", "min", "max", "abs", "floor", "ceil", "sin", "cos", "tanh", "exp", "log", "pow", "fabs",
+    "fmin", "fmax"}},
+  {"integers are divided by '/' and '%', which round towards zero",
+   {"divTrunc", "divExact", "divFloor", "div", "rem", "mod"}},
+  {"'a * b + c' on numbers, '@fmacs(DEST, A, B, C)' on DSDs", {"mulAdd", "fma"}},
+  {"'+', '-', '*' and shifts of integers wrap at run time and report no overflow",
+   {"addWithOverflow", "subWithOverflow", "mulWithOverflow", "shlWithOverflow", "shlExact",
+    "shrExact"}},
+  {"a DSD operation copies: '@mov32(dest, source)', '@fmovs(dest, source)'",
+   {"memcpy", "memmove", "copy"}},
+  {"a DSD operation sets: '@mov32(dest, 0)', '@fmovs(dest, 0.0)'", {"memset", "fill", "set"}},
 };
+
+static bool is_one_of(const char *name, const char *const names[OF_OTHERS_MOST])
+{
+  for (size_t i = 0; i < OF_OTHERS_MOST && names[i]; i++)
+    if (strcmp(names[i], name) == 0)
+      return true;
+  return false;
+}
+
+bool sema_note_other_language(Sema *s, const char *name, Span span)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(other_languages); i++)
+    if (is_one_of(name, other_languages[i].names)) {
+      diag_syntax_help(s->diags, span, other_languages[i].help);
+      return true;
+    }
+  return false;
+}
 
 bool sema_note_foreign(Sema *s, const char *name, Span span)
 {
-  for (size_t i = 0; i < ARRAY_COUNT(foreign_names); i++)
-    if (strcmp(foreign_names[i].name, name) == 0) {
-      diag_syntax_help(s->diags, span, foreign_names[i].help);
-      return true;
-    }
+  if (sema_note_other_language(s, name, span))
+    return true;
   /* uint32_t and the like */
   bool is_unsigned = name[0] == 'u';
   const char *digits = name + (is_unsigned ? 4 : 3), *end = digits;

@@ -190,6 +190,8 @@ void pair_free(PairMap *map);
 
 /* A note on a name that other languages have; false: none. */
 bool sema_note_foreign(Sema *s, const char *name, Span span);
+/* The same, without names of types such as uint32_t. */
+bool sema_note_other_language(Sema *s, const char *name, Span span);
 /* Where a parameter of the module is bound: the value, and the name beside it. */
 Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span);
 
