@@ -1,10 +1,11 @@
 """A wafer in which every tile takes part (wafer_scale.py), compile included, takes at most 0.55 of
-the wall time that another build takes, and at most 1.5 GB; both run by turns, on two threads.
+the time that another build takes, and at most 1.5 GB; both run by turns, on two threads.
 
     /usr/bin/python3 tests/claims/speed_wafer.py OLD_BIN NEW_BIN [--repeat N]
 
 OLD_BIN and NEW_BIN: folders of the programs.  The bound is a ratio to commit 35dd493.  It needs two
-builds, so run.sh does not run it.  The processor time, of both threads together, is printed, too.
+builds, so run.sh does not run it.  Where other programs run on the machine, the processor time says
+more than the wall time; both are printed.
 """
 import argparse
 import os
@@ -57,11 +58,7 @@ def main():
     for what, i in (("wall time", 0), ("processor time", 1)):
         old, new = (statistics.median(pair[side][i] for pair in pairs) for side in (0, 1))
         ratio = statistics.median(new[i] / old[i] for old, new in pairs)
-        name = f"{what}, {old:.1f} s and {new:.1f} s: new by old"
-        if i == 0:
-            checks.at_most(name, ratio, MOST_RATIO)
-        else:
-            print(f"{name}: {ratio:.2f}")
+        checks.at_most(f"{what}, {old:.1f} s and {new:.1f} s: new by old", ratio, MOST_RATIO)
     checks.at_most("memory of the new one", max(new[2] for _, new in pairs), MOST_BYTES, "bytes")
     checks.finish()
 
