@@ -2,6 +2,8 @@
 import sys
 import time
 
+import pytest
+
 import harness
 
 LAYOUT = """
@@ -125,6 +127,89 @@ def test_every_tile_has_the_class_of_its_parameters(tmp_path):
     r = harness.load_npy(tmp_path / "r.npy").reshape(30, 60)
     assert [[int(r[y][x]) for x in range(60)] for y in range(30)] == \
         [[of_a_place(x, y) for x in range(60)] for y in range(30)]
+
+
+ARRAYS = """
+param length: u16;
+param width: u16;
+layout {
+  @set_rectangle(width, 70);
+  for (@range(u16, width)) |x| {
+    for (@range(u16, 70)) |y| {
+      var last = @zeros([length]i16);
+      last[length - 1] = @as(i16, x) - @as(i16, y);
+      @set_tile_code(x, y, "pe.csl", .{
+        .length = length, .last = last,
+        .factors = [3]f32 { @as(f32, x), @as(f32, y) * 0.25, 2.0 },
+        .place = .{ .at = [2]u16 { x, y }, .turned = [2, 2]i32 { @as(i32, y), 1, 2, @as(i32, x) } },
+        .is_edge = [2]bool { x == 0, y == 0 }, .size = [1]u16 { 1 + x / 35 },
+      });
+    }
+  }
+  @export_name("r", [*]i32, true);
+}
+"""
+
+# Elements known at compile time and at run time, copies, initial data, pointers, a size.
+OF_ARRAYS = """
+param length: u16;
+param last: [length]i16;
+param factors: [3]f32;
+param place: comptime_struct;
+param is_edge: [2]bool;
+param size: [1]u16;
+var r = @zeros([8]i32);
+var r_ptr: [*]i32 = &r;
+var own = factors;
+const turned = place.turned;
+var one: u16 = 1;
+var buffer = @zeros([size[0] * 10]i32);
+fn add_up(values: [3]f32) f32 {
+  var sum: f32 = 0.0;
+  for (values) |v| { sum += v; }
+  return sum;
+}
+task main() void {
+  own[0] += factors[one];
+  r[0] = @as(i32, add_up(own) * 100.0);
+  r[1] = turned[one, one] * 1000 + turned[one - 1, 0];
+  for (place.at) |v, i| { r[2 + i] = @as(i32, v); }
+  if (is_edge[0]) { r[4] = 1; }
+  if (is_edge[one]) { r[4] += 10; }
+  const at = &last;
+  r[5] = @as(i32, last[length - 1]) * 100 + @as(i32, at.*[one]);
+  r[6] = @as(i32, @element_count(@type_of(buffer)));
+}
+comptime {
+  const id = @get_local_task_id(8);
+  @bind_local_task(main, id);
+  @activate(id);
+  @export_symbol(r_ptr, "r");
+}
+"""
+
+
+def of_arrays(x, y):
+    return [int((x + 0.5 * y + 2) * 100), x * 1000 + y, x, y, (x == 0) + 10 * (y == 0),
+            (x - y) * 100, 10 * (1 + x // 35), 0]
+
+
+@pytest.mark.parametrize("arch, level", [("wse2", 0), ("wse2", 1), ("wse3", 1), ("wse2", 2)])
+@pytest.mark.parametrize("width, length", [(5, 3), (60, 3), (60, 33)])
+def test_elements_of_arrays_are_words_of_many_tiles(width, length, arch, level, tmp_path):
+    """The arrays of up to 4,096 groups and those of more than 32 elements split classes as they are;
+    of other arrays, only the elements do that force something: the first column and the sizes."""
+    (tmp_path / "layout.csl").write_text(ARRAYS)
+    (tmp_path / "pe.csl").write_text(OF_ARRAYS)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out", f"-O{level}", f"--arch={arch}",
+                    params={"width": width, "length": length})
+    harness.emu(tmp_path / "out", f"--d2h=r@0,0,{width},70={tmp_path}/r.npy")
+    r = harness.load_npy(tmp_path / "r.npy").reshape(70, width, 8)
+    places = [(x, y) for y in range(70) for x in range(width)]
+    assert r.reshape(len(places), 8).tolist() == [of_arrays(x, y) for x, y in places]
+    forced = {(x == 0, x // 35, length > 32 and x - y) for x, y in places}
+    assert harness.stats(tmp_path / "out/out.json")["classes"] == \
+        (len(forced) if len(places) > 4096 else len(places))
 
 
 def test_the_library_plans_for_all_tiles_of_a_large_rectangle(tmp_path):

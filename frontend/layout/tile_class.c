@@ -19,6 +19,8 @@
 
 enum { NO_UNIT = UINT32_MAX };     /* of a tile without code */
 enum { NO_PARAM = UINT32_MAX };
+enum { MOST_GROUPS = 4096 };       /* with arrays whole */
+enum { MOST_ELEMENTS = 32 };       /* of an array in parts: a wafer keeps them all, for each tile */
 enum { NODE_VALUES = 1024 };       /* coordinates are below */
 enum { NODE_IS_BUSY = 256 };       /* tiles that pass a node before it has such a table */
 typedef struct { const Ast *ast; const LayoutSymbol *symbols; uint32_t params; } ProgramKey;
@@ -30,7 +32,7 @@ typedef struct {
   Span span;               /* the first @set_tile_code with it */
   uint32_t first_tile;
   uint32_t n_leaves;
-  PoolId *leaves;          /* of the parameter struct, struct fields flattened */
+  PoolId *leaves;          /* of the parameter struct, parts with parts flattened */
   PoolId *symbols;         /* what the group's symbolic parameters are here */
   uint32_t n_contents;
   const LayoutSymbol *contents;
@@ -75,6 +77,10 @@ struct Classes {
   TileUnit *units;             /* stb_ds arrays */
   uint32_t *unit_of_tile;
   ClassGroup *groups;
+  /* An element of an array is a constant where the array is, and a word of the tile where it is a
+   * parameter of its own: slower, but one class serves many tiles.  So arrays are whole unless
+   * that makes too many groups. */
+  bool splits_arrays;
   ClassBlob *blobs;        /* by class */
   UnusedDecl *unused;          /* stb_ds map; of a check alone */
   Sema *evaluator;         /* computes symbolic values */
@@ -137,32 +143,39 @@ static void collect_units(Classes *c)
   hmfree(map);
 }
 
-static bool is_struct(const Pool *pool, PoolId value)
+static bool has_parts(const Classes *c, PoolId value)
 {
-  return pool_kind(pool, value) == PK_AGGREGATE &&
-         pool_kind(pool, pool_type_of(pool, value)) == PK_STRUCT_TYPE;
+  const Pool *pool = c->session->pool;
+  if (pool_kind(pool, value) != PK_AGGREGATE)
+    return false;
+  PoolKind type = pool_kind(pool, pool_type_of(pool, value));
+  return type == PK_STRUCT_TYPE ||
+         (c->splits_arrays && type == PK_ARRAY_TYPE &&
+          pool_key(pool, value).u.aggregate.n <= MOST_ELEMENTS);
 }
 
-static void flatten_struct(Pool *pool, PoolId value, PoolId **leaves)
+static void flatten_parts(const Classes *c, PoolId value, PoolId **leaves)
 {
-  if (!is_struct(pool, value)) {
+  Pool *pool = c->session->pool;
+  if (!has_parts(c, value)) {
     arrput(*leaves, value);
     return;
   }
   PoolKey key = pool_key(pool, value);
   for (uint32_t i = 0; i < key.u.aggregate.n; i++)
-    flatten_struct(pool, key.u.aggregate.elems[i], leaves);
+    flatten_parts(c, key.u.aggregate.elems[i], leaves);
 }
 
-/* The struct with other leaves. */
-static PoolId rebuild_struct(Arena *arena, Pool *pool, PoolId value, const PoolId **leaves)
+/* The value with other leaves. */
+static PoolId rebuild_parts(const Classes *c, PoolId value, const PoolId **leaves)
 {
-  if (!is_struct(pool, value))
+  Pool *pool = c->session->pool;
+  if (!has_parts(c, value))
     return *(*leaves)++;
   PoolKey key = pool_key(pool, value);
-  PoolId *elems = arena_many(arena, PoolId, key.u.aggregate.n + 1);
+  PoolId *elems = arena_many(c->arena, PoolId, key.u.aggregate.n + 1);
   for (uint32_t i = 0; i < key.u.aggregate.n; i++)
-    elems[i] = rebuild_struct(arena, pool, pool_key(pool, value).u.aggregate.elems[i], leaves);
+    elems[i] = rebuild_parts(c, pool_key(pool, value).u.aggregate.elems[i], leaves);
   return pool_aggregate(pool, key.type, elems, key.u.aggregate.n);
 }
 
@@ -195,7 +208,7 @@ static void find_leaves(Classes *c, TileUnit *unit, PoolId **scratch)
 {
   arrsetlen(*scratch, 0);
   if (!pool_is_none(unit->params))
-    flatten_struct(c->session->pool, unit->params, scratch);
+    flatten_parts(c, unit->params, scratch);
   unit->n_leaves = (uint32_t)arrlenu(*scratch);
   unit->leaves = arena_many(c->arena, PoolId, unit->n_leaves + 1);
   if (unit->n_leaves > 0)
@@ -208,7 +221,7 @@ static bool is_same_key(const uint32_t *a, const uint32_t *b)
 }
 
 /* Most units are of the group of the one before. */
-static void form_groups(Classes *c)
+static void group_units(Classes *c)
 {
   StrTable *keys = strtable_create();   /* byte strings to small numbers */
   struct { uint32_t key; uint32_t value; } *map = NULL;
@@ -236,6 +249,18 @@ static void form_groups(Classes *c)
   arrfree(last);
   hmfree(map);
   strtable_destroy(keys);
+}
+
+static void form_groups(Classes *c)
+{
+  group_units(c);
+  if (arrlenu(c->groups) <= MOST_GROUPS)
+    return;
+  for (size_t i = 0; i < arrlenu(c->groups); i++)
+    arrfree(c->groups[i].units);
+  arrsetlen(c->groups, 0);
+  c->splits_arrays = true;
+  group_units(c);
 }
 
 static bool leaf_differs(const Classes *c, const ClassGroup *g, uint32_t leaf)
@@ -277,7 +302,7 @@ static void prepare_group(Classes *c, ClassGroup *g)
   }
   const PoolId *next = leaves;
   if (n > 0)
-    g->params = rebuild_struct(c->arena, pool, first->params, &next);
+    g->params = rebuild_parts(c, first->params, &next);
   for (size_t i = 0; i < arrlenu(g->units); i++) {
     TileUnit *unit = &c->units[g->units[i]];
     unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
