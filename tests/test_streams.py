@@ -2,6 +2,7 @@
 neighbours, gather and scatter: calls in a row against the same in numpy (tests/streams_run.py)."""
 import re
 
+import numpy
 import pytest
 
 import collectives_measure as measure
@@ -193,6 +194,30 @@ def test_short_parts_do_not_wait_for_each_other(tmp_path):
         streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1, "classes": classes,
                                "shape": lines.RECTANGLE, "width": width, "height": height,
                                "skew": 300}, (n,) * 6, seed=n)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("width, height, n", [
+    (7, 7, 1), (7, 7, 2), (7, 7, 4), (7, 1, 3), (1, 7, 40), (8, 8, 1), (5, 6, 10), (9, 3, 6),
+    (10, 2, 1)])
+def test_an_all_to_all_beside_memcpy(tmp_path, arch, width, height, n):
+    """Each way of the plan leaves the queues of the link to the host; two launches."""
+    image = tmp_path / "alltoall"
+    harness.compile(harness.ROOT / "tests" / "stdlib" / "alltoall_memcpy" / "layout.csl", image,
+                    f"--arch={arch}", "--memcpy", "--werror",
+                    params={"width": width, "height": height, "n": n})
+    tiles = width * height
+    sent = numpy.arange(tiles * tiles * n, dtype=numpy.float32)
+    shape = (height, width, tiles * n)
+    steps = []
+    for i in range(2):
+        steps += [f"--h2d=send={harness.save_npy(tmp_path / f's{i}.npy', (sent + i).reshape(shape))}",
+                  "--launch=exchange", f"--d2h=recv={tmp_path / f'r{i}.npy'}"]
+    harness.emu(image, *steps)
+    for i in range(2):
+        want = (sent + i).reshape(tiles, tiles, n).swapaxes(0, 1).reshape(shape)
+        numpy.testing.assert_array_equal(
+            harness.load_npy(tmp_path / f"r{i}.npy").reshape(shape), want)
 
 
 @pytest.mark.parametrize("tiles, length", [(8, 301), (12, 501), (5, 251)])

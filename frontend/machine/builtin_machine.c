@@ -645,6 +645,9 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (old->is_explicit) {
     diag_queue_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
     diag_first_here(s->diags, old->span);
+    uint32_t colors = old->colors | (slot.has_color ? 1u << slot.color : 0);
+    if (colors & (uint32_t)sema_machine(s)->memcpy_colors)
+      diag_queue_of_memcpy(s->diags, at);
     return operand_poison();
   }
   if (!is_output)
