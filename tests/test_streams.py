@@ -79,6 +79,27 @@ def test_whole_parts_half_way_round_win_where_the_model_says_so(tmp_path, kind, 
     assert chosen <= min(ring, line) + 8
 
 
+@pytest.mark.parametrize("scheme, tiles, n", [
+    (0, 3, 397), (0, 3, 600), (0, 4, 600), (0, 6, 397), (1, 3, 398), (1, 4, 600), (1, 5, 400),
+    (0, 2, 1), (1, 2, 1), (0, 23, 5), (1, 16, 13), (1, 60, 2)])
+def test_the_model_of_reduce_scatters_both_ways_round(tmp_path, scheme, tiles, n):
+    """Of few tiles and long parts, whose last ones take half a cycle per element and way."""
+    cycles = streams.cycles_of(streams.run(tmp_path, {
+        "kind": streams.TWO_WAY_SCATTER, "scheme": scheme, "width": tiles}, (n,)))
+    model = streams.predicted(streams.TWO_WAY_SCATTER, tiles, n, scheme=scheme)
+    assert abs(cycles - model) <= 0.05 * model + 64
+
+
+@pytest.mark.parametrize("tiles, n", [(3, 812), (3, 701), (8, 300), (4, 349)])
+def test_the_plan_of_a_reduce_scatter_takes_the_fastest(tmp_path, tiles, n):
+    """812 elements on 3 tiles took 2,665 cycles instead of 2,152."""
+    once, whole, by_halves, chosen = (streams.cycles_of(streams.run(tmp_path, {
+        "kind": kind, "scheme": scheme, "width": tiles, "with_task": 1}, (n,)))
+        for kind, scheme in ((streams.REDUCE_SCATTER, 0), (streams.TWO_WAY_SCATTER, 0),
+                             (streams.TWO_WAY_SCATTER, 1), (streams.PLANNED_REDUCE_SCATTER, 0)))
+    assert chosen <= 1.05 * min(once, whole, by_halves)
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("kind", streams.ALLREDUCES)
 def test_allreduces_of_any_length(tmp_path, kind, arch):
