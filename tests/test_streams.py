@@ -90,6 +90,16 @@ def test_the_model_of_reduce_scatters_both_ways_round(tmp_path, scheme, tiles, n
     assert abs(cycles - model) <= 0.05 * model + 64
 
 
+@pytest.mark.parametrize("scheme, tiles, n", [
+    (0, 2, 1000), (0, 3, 1204), (1, 2, 2000), (0, 11, 399), (0, 4, 100)])
+def test_the_model_of_all_gathers_both_ways_round(tmp_path, scheme, tiles, n):
+    """Of few tiles and long parts, where the copy of a tile's own part counts."""
+    cycles = streams.cycles_of(streams.run(tmp_path, {
+        "kind": streams.TWO_WAY_GATHER, "scheme": scheme, "width": tiles}, (n,)))
+    model = streams.predicted(streams.TWO_WAY_GATHER, tiles, n, scheme=scheme)
+    assert abs(cycles - model) <= 0.05 * model + 64
+
+
 @pytest.mark.parametrize("tiles, n", [(3, 812), (3, 701), (8, 300), (4, 349)])
 def test_the_plan_of_a_reduce_scatter_takes_the_fastest(tmp_path, tiles, n):
     """812 elements on 3 tiles took 2,665 cycles instead of 2,152."""
