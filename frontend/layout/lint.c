@@ -62,6 +62,46 @@ void lint_memcpy_size(Sema *s)
   }
 }
 
+/* ---- modules of the library that begin with a call ------------------------------------------ */
+
+/* `operation` is what every call that needs the first one calls or is.  A line whose constant
+ * `size` is 1 needs none. */
+static const struct {
+  const char *path, *first, *operation, *size;
+} first_calls[] = {{"<collectives_2d/pe>", "init", "begin", "size"},
+                   {"<message_passing>", "init", "send_message", NULL},
+                   {"<message_passing>", "init", "recv_message", NULL}};
+
+static bool is_called(Sema *s, uint32_t module, const char *function)
+{
+  StrId name = sema_name(s, function);
+  for (size_t i = 0; i < arrlenu(s->funcs); i++)
+    if (s->funcs[i].decl_module == module && str_eq(s->funcs[i].name, name) &&
+        s->funcs[i].is_called)
+      return true;
+  return false;
+}
+
+static bool is_one(Sema *s, uint32_t module, const char *constant)
+{
+  const Decl *d = constant ? sema_find_decl(s, module, sema_name(s, constant)) : NULL;
+  int64_t number;
+  return d && d->state == DECL_DONE && pool_int_value(s->pool, d->value, &number) && number == 1;
+}
+
+static void warn_first_call(Sema *s, uint32_t module)
+{
+  const ModuleInstance *m = &s->modules[module];
+  for (size_t i = 0; i < ARRAY_COUNT(first_calls); i++) {
+    if (strcmp(sema_text(s, m->path), first_calls[i].path) != 0 ||
+        !is_called(s, module, first_calls[i].operation) ||
+        is_called(s, module, first_calls[i].first) || is_one(s, module, first_calls[i].size))
+      continue;
+    diag_first_call_missing(s->diags, m->imported_at, first_calls[i].path, first_calls[i].first);
+    return;
+  }
+}
+
 /* ---- colors without a route ----------------------------------------------------------------- */
 
 /* A color, or since SDK 2 the number of one under a name of the library's. */
@@ -661,5 +701,7 @@ void lint_program(Sema *s)
     warn_unbound(&o, &o.ends[f].used);
     warn_uninitialized(&o, &o.ends[f].used);
   }
+  for (uint32_t i = 0; i < arrlenu(s->modules); i++)
+    warn_first_call(s, i);
   lint_params(s);
 }
