@@ -107,6 +107,16 @@ def test_without_beta_c_is_not_read(K):
     numpy.testing.assert_array_equal(result.C[1:], wanted[1:])
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("M, N, K, tiles", [(3, 2, 5, (4, 9)), (1, 7, 2, (3, 20)), (1, 1, 1, (5, 5))])
+@pytest.mark.parametrize("stationary", ["A", "B", "C"])
+def test_more_tiles_than_rows_and_columns(M, N, K, tiles, arch, stationary):
+    """The last tiles have no part of A, B or C."""
+    A, B, C = draw(M, N, K)
+    result = wse_blas.gemm(A, B, C, beta=2, tiles=tiles, arch=arch, stationary=stationary)
+    numpy.testing.assert_array_equal(result.C, A @ B + 2 * C)
+
+
 def test_second_call_compiles_nothing(cache):
     A, B, _ = draw(5, 4, 3)
     wse_blas.gemm(A, B, tiles=(2, 1))
