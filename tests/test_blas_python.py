@@ -117,6 +117,16 @@ def test_more_tiles_than_rows_and_columns(M, N, K, tiles, arch, stationary):
     numpy.testing.assert_array_equal(result.C, A @ B + 2 * C)
 
 
+@pytest.mark.parametrize("number, near", [
+    (1 + 2 ** -8 + 2 ** -40, 1 + 2 ** -7), (1 + 3 * 2 ** -8 - 2 ** -40, 1 + 2 ** -7),
+    (1 + 2 ** -8, 1), (1 + 3 * 2 ** -8, 1 + 2 ** -6), (-1 - 2 ** -8 - 2 ** -40, -1 - 2 ** -7),
+    (2 ** 31 + 2 ** 23 + 1, 2 ** 31 + 2 ** 24), (2 ** 62 + 2 ** 54 + 1, 2 ** 62 + 2 ** 55),
+    (1e-60, 0), (float("inf"), float("inf"))])
+def test_rounded_to_bf16_once(number, near):
+    """The bf16 nearest to the number itself, not to the f32 nearest to it."""
+    assert wse_blas.scal(1, numpy.array([number]), element="bf16").value[0] == near
+
+
 def test_second_call_compiles_nothing(cache):
     A, B, _ = draw(5, 4, 3)
     wse_blas.gemm(A, B, tiles=(2, 1))

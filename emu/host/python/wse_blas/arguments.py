@@ -46,8 +46,8 @@ class Element:
     def rounded(self, array):
         """Numbers of any type in this format, to the nearest, ties to even."""
         with numpy.errstate(over="ignore"):
-            near = numpy.ascontiguousarray(array, self.dtype)
-        return _cut_to_bf16(near) if self.is_bf16 else near
+            return _rounded_to_bf16(array) if self.is_bf16 else \
+                numpy.ascontiguousarray(array, self.dtype)
 
 
 _LARGEST_BF16 = float.fromhex("0x1.fep127")
@@ -60,9 +60,20 @@ ELEMENTS = {element.name: element for element in (
 WITHOUT_SUMS = ["f16", "f32", "bf16"]      # operations whose sums have no format of their own
 
 
-def _cut_to_bf16(array):
+def _rounded_to_odd(array):
+    """float32 numbers of which a second rounding makes the ones nearest to the array's: one that lies
+    between two of float32 is the odd one of these."""
+    near = numpy.ascontiguousarray(array, numpy.float32)
+    is_long = array.dtype.kind in "iu" and array.dtype.itemsize == 8
+    exact = array.astype(numpy.longdouble if is_long else numpy.promote_types(array.dtype, float))
+    near = numpy.where(numpy.abs(near) > numpy.abs(exact), numpy.nextafter(near, numpy.float32(0)), near)
+    words = near.view(numpy.uint32) | (near != exact)
+    return words.view(numpy.float32)
+
+
+def _rounded_to_bf16(array):
     """float32 numbers with 8 significant bits; what is not a number stays so."""
-    words = array.view(numpy.uint32)
+    words = _rounded_to_odd(array).view(numpy.uint32)
     near = (words + (0x7fff + (words >> 16 & 1)).astype(numpy.uint32)) & numpy.uint32(0xffff0000)
     near = numpy.where(numpy.isnan(array), numpy.uint32(0x7fc00000), near)
     return near.astype(numpy.uint32).view(numpy.float32).reshape(array.shape)
