@@ -274,6 +274,16 @@ def ones(*shape):
     return numpy.ones(shape, numpy.float32)
 
 
+def scipy_sparse(matrix):
+    """Such as those of scipy, which need not be there."""
+    class Sparse:
+        shape = matrix.shape
+
+        def toarray(self):
+            return matrix
+    return Sparse()
+
+
 @pytest.mark.parametrize("call, text", [
     (lambda: wse_blas.gemm(ones(2, 3), ones(4, 2)), "3 columns and B has 4 rows"),
     (lambda: wse_blas.gemm(ones(3), ones(3, 2)), "A must be a matrix"),
@@ -287,6 +297,11 @@ def ones(*shape):
     (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2), alpha=1e6, element="f16"), "alpha has 1e\\+06.*65504"),
     (lambda: wse_blas.gemm(7e4 * ones(2, 2), ones(2, 2), element="f16"), "A has 70000, .* 65504: scale A"),
     (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2) * 1e39, element="bf16"), "B has inf|B has 1e"),
+    (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2), alpha=10 ** 400),
+     "alpha is larger than any float, .* 3.40282e\\+38: scale alpha"),
+    (lambda: wse_blas.dot(numpy.ma.masked_equal(ones(3), 1), ones(3)),
+     "x has masked elements, .*: pass x.filled\\(0\\)"),
+    (lambda: wse_blas.gemm(ones(2, 2), scipy_sparse(ones(2, 2))), "B is a sparse matrix: pass B.toarray"),
     (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2), element="f64"), "element is one of f16, f16_f32"),
     (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2), arch="wse1"), "arch is one of wse2, wse3"),
     (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2), tiles=(0, 1)), "tiles is"),
@@ -321,6 +336,52 @@ def test_no_compiler(monkeypatch):
     monkeypatch.setattr(wse_blas.program, "_root", lambda: harness.ROOT / "nowhere")
     with pytest.raises(wse_blas.BlasError, match="cslc is not on the PATH"):
         wse_blas.dot(ones(3), ones(3))
+
+
+@pytest.mark.parametrize("variable, text", [
+    ("WSE_BIN", "WSE_BIN names .*nowhere, which has no cslc: .* unset WSE_BIN"),
+    ("CSL_STDLIB", "has no blas/program.csl: .* name the library's folder in CSL_STDLIB")])
+def test_variable_that_names_nothing(monkeypatch, tmp_path, variable, text):
+    monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
+    with pytest.raises(wse_blas.BlasError, match=text):
+        wse_blas.dot(ones(3), ones(3))
+
+
+def test_cache_that_cannot_be(monkeypatch, tmp_path):
+    """A file is where the folder would be; a user without a home."""
+    (tmp_path / "file").touch()
+    for place in ("file", "file/folder"):
+        monkeypatch.setenv("WSE_BLAS_CACHE", str(tmp_path / place))
+        with pytest.raises(wse_blas.BlasError, match="cannot keep a program in .*file.* WSE_BLAS_CACHE"):
+            wse_blas.dot(ones(3), ones(3))
+    monkeypatch.delenv("WSE_BLAS_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+    monkeypatch.setattr(wse_blas.program.Path, "home", home)
+    with pytest.raises(wse_blas.BlasError, match="no home folder .* WSE_BLAS_CACHE"):
+        wse_blas.dot(ones(3), ones(3))
+
+
+def test_damaged_image(cache):
+    """The message names the file; without it, the call compiles again."""
+    wse_blas.dot(ones(3), ones(3))
+    image, = cache.rglob("*.bin")
+    image.write_bytes(b"")
+    with pytest.raises(wse_blas.BlasError, match=f"the file is empty .*\nremove {image}: the next call"):
+        wse_blas.dot(ones(3), ones(3))
+    image.unlink()
+    assert wse_blas.dot(ones(3), ones(3)).value == 3
+
+
+def test_interrupted_compile_leaves_nothing(cache, monkeypatch):
+    def interrupted(*words, **more):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(wse_blas.program.subprocess, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wse_blas.dot(ones(3), ones(3))
+    assert not [*cache.rglob("*.bin")]
 
 
 def test_no_library(monkeypatch):

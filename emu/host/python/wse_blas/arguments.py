@@ -90,6 +90,11 @@ def element_of(name, first, known=tuple(ELEMENTS)):
 # ---- arrays and numbers -------------------------------------------------------------------------
 
 def _numbers_of(value, name):
+    if numpy.ma.is_masked(value):
+        raise BlasError(f"{name} has masked elements, for which there is no number: pass "
+                        f"{name}.filled(0), or another number in their place")
+    if hasattr(value, "toarray"):
+        raise BlasError(f"{name} is a sparse matrix: pass {name}.toarray()")
     try:
         array = numpy.asarray(value)
     except ValueError:
@@ -124,7 +129,11 @@ def number_of(value, name, element):
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, numpy.number)) \
             or isinstance(value, numpy.complexfloating):
         raise BlasError(f"{name} must be a real number, not {value!r}")
-    array = numpy.array([value], float)
+    try:
+        array = numpy.array([value], float)
+    except OverflowError:
+        raise BlasError(f"{name} is larger than any float, and the largest number of {element.name} is "
+                        f"{element.largest:g}: scale {name}") from None
     near = element.rounded(array)
     _check_range(name, array, near, element)
     return near

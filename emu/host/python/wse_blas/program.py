@@ -24,7 +24,11 @@ def _root():
 
 def _compiler():
     if "WSE_BIN" in os.environ:
-        return Path(os.environ["WSE_BIN"]) / "cslc"
+        named = Path(os.environ["WSE_BIN"]) / "cslc"
+        if not named.exists():
+            raise BlasError(f"WSE_BIN names {named.parent}, which has no cslc: name the folder of the "
+                            "programs, or unset WSE_BIN")
+        return named
     built = _root() / "build" / "release" / "bin" / "cslc"
     found = shutil.which("cslc") or (str(built) if built.exists() else None)
     if not found:
@@ -33,17 +37,38 @@ def _compiler():
 
 
 def _library_folder(cslc):
-    for folder in (os.environ.get("CSL_STDLIB"), cslc.parent.parent / "share" / "wse" / "stdlib",
-                   _root() / "stdlib"):
-        if folder and (Path(folder) / "blas" / "program.csl").exists():
-            return Path(folder)
+    named = os.environ.get("CSL_STDLIB")        # cslc looks nowhere else then
+    installed = [cslc.parent.parent / "share" / "wse" / "stdlib", _root() / "stdlib"]
+    for folder in [Path(named)] if named else installed:
+        if (folder / "blas" / "program.csl").exists():
+            return folder
     raise BlasError("the standard library has no blas/program.csl: install the project again, or name "
                     "the library's folder in CSL_STDLIB")
 
 
 def _cache():
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("WSE_BLAS_CACHE") or Path(base) / "wse-blas")
+    named = os.environ.get("WSE_BLAS_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        base = named or Path.home() / ".cache"
+    except RuntimeError:
+        raise BlasError("there is no home folder to keep programs in: name a folder in "
+                        "WSE_BLAS_CACHE") from None
+    return Path(base) if os.environ.get("WSE_BLAS_CACHE") else Path(base) / "wse-blas"
+
+
+def _begin(image):
+    """A new file beside the image, to be renamed to it: an interrupt, or another process, leaves no
+    half of an image.  None if there is an image already."""
+    made = image.with_name(f"{os.getpid()}-{image.name}")
+    try:
+        if image.exists():
+            return None
+        image.parent.mkdir(parents=True, exist_ok=True)
+        made.touch()
+    except OSError as refused:
+        raise BlasError(f"cannot keep a program in {image.parent}: {refused.strerror}: name another "
+                        "folder in WSE_BLAS_CACHE") from None
+    return made
 
 
 def _key(cslc, library, words):
@@ -68,20 +93,20 @@ def compile_program(name, arch, element, **params):
     if element.is_bf16:
         words.append("--fp16-format=bf16")
     image = _cache() / f"{_key(cslc, library, words)}.bin"
-    if image.exists():
+    made = _begin(image)
+    if not made:
         return image
-    image.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed into place: an interrupt, or another process, leaves no half of an image.
-    made = image.with_name(f"{os.getpid()}-{image.name}")
-    done = subprocess.run([cslc, library / "blas" / f"{name}.csl", "-o", made, *words[1:]],
-                          capture_output=True, text=True)
-    if done.returncode:
+    try:
+        done = subprocess.run([cslc, library / "blas" / f"{name}.csl", "-o", made, *words[1:]],
+                              capture_output=True, text=True)
+        if not done.returncode:
+            made.replace(image)
+            return image
+    finally:
         made.unlink(missing_ok=True)
-        if any(text in done.stderr for text in _TOO_LARGE):
-            return None
-        raise BlasError(f"the program does not compile:\n{done.stderr}")
-    made.replace(image)
-    return image
+    if any(text in done.stderr for text in _TOO_LARGE):
+        return None
+    raise BlasError(f"the program does not compile:\n{done.stderr}")
 
 
 # ---- running ----------------------------------------------------------------------------------
@@ -101,6 +126,8 @@ class Session:
                                         ctypes.byref(self._handle))
         self._caller = Caller(self._library, self._handle)
         self._closed = weakref.finalize(self, self._library.wse_close, self._handle)
+        if status == wse_lib.USAGE:
+            raise BlasError(f"{self._message()}remove {image}: the next call compiles it again")
         self._check(status)
         geometry = wse_lib.Geometry()
         self._check(self._library.wse_geometry(self._handle, ctypes.byref(geometry)))
@@ -112,10 +139,12 @@ class Session:
     def __exit__(self, kind, value, traceback):
         self._closed()
 
+    def _message(self):
+        return self._library.wse_error(self._handle).contents.message.decode()
+
     def _check(self, status):
         if status != wse_lib.OK:
-            message = self._library.wse_error(self._handle).contents.message
-            raise BlasError(f"the run failed:\n{message.decode()}")
+            raise BlasError(f"the run failed:\n{self._message()}")
 
     def _symbol(self, name):
         symbol = wse_lib.Symbol()
