@@ -398,6 +398,14 @@ comptime { @export_symbol(p, "v"); @export_symbol(n); }
     assert "[extent_exceeded]" in harness.emu(image, "--h2d=n@0,0,1,1=1,2", expect=1).err
 
 
+@pytest.mark.parametrize("given, near", [("--lanuch=go", "--launch"), ("--trace-files=t", "--trace-file"),
+                                         ("-threads=2", "--threads"), ("--fast", None)])
+def test_an_unknown_option_comes_with_the_nearest_one(given, near):
+    said = harness.emu("no.bin", given, expect=1).err
+    assert f"wse-emu has no option '{given}'" in said
+    assert re.findall("did you mean '(.*)'", said) == ([near] if near else []), "option_nearest"
+
+
 @pytest.mark.parametrize("name, arguments", MISTAKES,
                          ids=[f"{n}-{i}" for i, (n, _) in enumerate(MISTAKES)])
 def test_a_mistake_has_its_message(image, name, arguments):

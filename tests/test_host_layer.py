@@ -75,6 +75,37 @@ def test_streams(program):
     """)
 
 
+def test_words_that_the_host_has_not_asked_for_are_told(program):
+    script(program, """
+        import warnings
+        stream = dict(streaming=True, order=MemcpyOrder.ROW_MAJOR, data_type=WIDE, nonblock=False)
+        back = np.zeros(2, np.uint32)
+        r.memcpy_h2d(4, np.arange(6, dtype=np.uint32), 1, 1, 2, 1, 3, **stream)
+        r.memcpy_d2h(back, 5, 1, 1, 2, 1, 1, **stream)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            r.stop()
+        text = [str(t.message) for t in told]
+        assert len(text) == 1 and "[stream_untaken]" in text[0], text
+        assert "4 more word(s) to the host on color 5" in text[0] and "tile 1,1" in text[0], text
+    """)
+
+
+def test_colors_and_symbols_that_are_mixed_up(program):
+    script(program, """
+        def copy(target, streaming):
+            return message(r.memcpy_h2d, target, np.zeros(W * H, np.uint32), 0, 0, W, H, 1,
+                           streaming=streaming, order=MemcpyOrder.ROW_MAJOR, data_type=WIDE,
+                           nonblock=False)
+        told = copy(20, False)           # transfer_streams
+        assert "[symbol_number]" in told and "if 20 is a color, the transfer needs streaming=True" in told
+        assert "streaming" not in copy(77, False)
+        n = r.get_id("n")                # transfer_copies
+        assert f"{n} is also the number of the exported symbol 'n'" in copy(n, True)
+        assert "also the number" not in copy(20, True)
+    """)
+
+
 def test_mistakes_are_explained(program):
     script(program, """
         import json

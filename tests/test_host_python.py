@@ -737,6 +737,17 @@ def test_cs_python_remembers_nothing_about_shell_scripts(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_cs_python_makes_no_folder_for_who_has_no_home(tmp_path):
+    log = tmp_path / "made"
+    (tmp_path / "mkdir").write_text(f'#!/bin/sh\necho "$@" >>{log}\n')
+    (tmp_path / "mkdir").chmod(0o755)
+    env = {"PYTHONPATH": "", "PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_CACHE_HOME": ""}
+    assert cs_python("-c", "print(1)", HOME="", **env).out == "1\n"
+    assert not log.exists(), log.read_text()
+    assert cs_python("-c", "print(1)", HOME=str(tmp_path), **env).out == "1\n"
+    assert log.read_text() == f"-p {tmp_path}/.cache/wse\n"
+
+
 def test_cs_python_does_not_import_numpy_to_find_it(tmp_path):
     """The import takes longer than everything else that happens before the script starts."""
     (tmp_path / "numpy").mkdir()

@@ -578,6 +578,13 @@ static WseStatus done_at_once(HostSession *s, OperationKind kind, WseTask *task)
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
+/* Colors and symbols are numbers to scripts, which mix them up. */
+static void note_symbol(HostSession *s, uint32_t number)
+{
+  if (number < s->image->n_exports && s->image->exports[number].kind == EXPORT_DATA)
+    diag_transfer_copies(s->diags, HOST_NOWHERE, number, s->image->exports[number].name);
+}
+
 static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
 {
   uint32_t tile;
@@ -587,6 +594,7 @@ static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
   }
   if (t->target >= s->program->machine->colors || !(s->program->host_out_colors >> t->target & 1)) {
     diag_stream_color(s->diags, HOST_NOWHERE, t->target);
+    note_symbol(s, t->target);
     return session_usage(s);
   }
   HostTiles tiles = host_tiles(t);
@@ -595,6 +603,7 @@ static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
     if (!cls || cls->image->data_queue[t->target] >= MAX_QUEUES) {
       diag_stream_no_queue(s->diags, HOST_NOWHERE, program_x(s->program, tile),
                            program_y(s->program, tile), t->target);
+      note_symbol(s, t->target);
       return session_usage(s);
     }
   }
@@ -644,6 +653,8 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
   bool warned = false;
   if (t->target >= s->image->n_exports) {
     diag_symbol_number(s->diags, HOST_NOWHERE, t->target);
+    if (t->target < s->program->machine->colors)
+      diag_transfer_streams(s->diags, HOST_NOWHERE, t->target);
     return session_usage(s);
   }
   const ImageExport *export = &s->image->exports[t->target];

@@ -431,6 +431,26 @@ static unsigned find_option(const char *name, size_t length)
   return found;
 }
 
+/* The option that was probably meant, if any. */
+static void note_nearest(const char *name, size_t length, Diags *diags)
+{
+  char given[32], names[OPTION_COUNT][32];
+  const char *candidates[OPTION_COUNT];
+  if (length >= sizeof given)
+    return;
+  memcpy(given, name, length);
+  given[length] = 0;
+  for (unsigned i = 0; i < OPTION_COUNT; i++) {
+    option_name(i, names[i]);
+    candidates[i] = names[i];
+  }
+  unsigned same = find_option(name, length);     /* with one '-' in front */
+  const char *near = same < OPTION_COUNT ? names[same]
+                                         : base_nearest(given, candidates, OPTION_COUNT);
+  if (near && length)
+    diag_option_nearest(diags, HOST_NOWHERE, near);
+}
+
 /* One argument, and the next one if that is its value; false after emitting what is wrong. */
 static bool take_argument(HostOptions *o, char **argv, int argc, int *at, Diags *diags)
 {
@@ -443,6 +463,7 @@ static bool take_argument(HostOptions *o, char **argv, int argc, int *at, Diags 
   unsigned option = given[1] == '-' && length ? find_option(name, length) : OPTION_COUNT;
   if (option == OPTION_COUNT || (value && rows[option].argument == no_argument)) {
     diag_option_unknown(diags, HOST_NOWHERE, given);
+    note_nearest(name, length, diags);
     return false;
   }
   if (!value && rows[option].argument == required_argument) {

@@ -385,6 +385,28 @@ static void warn_untaken(HostSession *s)
   arrfree(found);
 }
 
+/* Words to the host that no transfer has asked for, one message per color: the program sends more
+ * than the script takes. */
+static void warn_unasked(HostSession *s)
+{
+  typedef struct { uint64_t words; uint32_t tile; } Unasked;
+  Unasked unasked[MAX_COLORS] = {0};
+  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
+    const HostPort *host = s->ops->host(s->engine, tile, false);
+    for (size_t i = 0; host && i < arrlenu(host->sent); i++) {
+      Unasked *color = &unasked[host->sent[i].color];
+      if (color->words++ == 0)
+        color->tile = tile;
+    }
+  }
+  for (unsigned c = 0; c < s->program->machine->colors; c++)
+    if (unasked[c].words)
+      diag_stream_untaken(s->diags, HOST_NOWHERE, unasked[c].words, c,
+                          program_x(s->program, unasked[c].tile),
+                          program_y(s->program, unasked[c].tile));
+  session_warn(s);
+}
+
 /* 0: no limit, since only the program decides when it is over. */
 static uint64_t cycles_to_rest(const HostSession *s)
 {
@@ -406,8 +428,10 @@ WseStatus session_finish(HostSession *s)
     status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
   if (s->engine) {
     session_warn_hazards(s);
-    if (status == WSE_OK)
+    if (status == WSE_OK) {
       warn_untaken(s);
+      warn_unasked(s);
+    }
     session_flush(s);
   }
   return status;

@@ -269,6 +269,30 @@ static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
   return operand_poison();
 }
 
+static bool has_layout_block(const Ast *ast)
+{
+  for (uint32_t i = 0; i < ast->decls.count; i++)
+    if (node_kind(ast->decls.at[i]) == ND_LAYOUT)
+      return true;
+  return false;
+}
+
+/* Where a value of the parameter could come from.  Who compiles the program of a tile in place of
+ * its layout has no command line that would help. */
+static void note_who_binds(Sema *s, const Decl *d)
+{
+  const ModuleInstance *m = &s->modules[d->module];
+  if (m->parent != IR_NO_ID)
+    return;
+  if (m->imported_at.off == 0) {
+    diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+    if (!has_layout_block(m->ast))
+      diag_file_without_layout(s->diags, d->name_span);
+  } else if (pool_is_none(m->params)) {
+    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+  }
+}
+
 /* The binding of a parameter, its default, or an error.  {} means "not given" where a default says
  * what then holds: members of <memcpy/get_params> that no stream has are handed on like that. */
 static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init)
@@ -284,10 +308,7 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   if (init != NULL)
     return sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
   diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));
-  if (m->parent == IR_NO_ID && m->imported_at.off == 0)
-    diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
-  else if (m->parent == IR_NO_ID && pool_is_none(m->params))
-    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+  note_who_binds(s, d);
   return operand_poison();
 }
 
