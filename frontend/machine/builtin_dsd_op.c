@@ -207,6 +207,16 @@ static Operand apply_run_time(Sema *s, const OpSettings *set, Operand dsd, bool 
   return dsd;
 }
 
+/* The last argument of a call.  What is no literal may be an operand too many. */
+static OpSettings last_settings(Sema *s, const NodeBuiltinCall *call, uint32_t last)
+{
+  size_t before = diags_error_count(s->diags);
+  OpSettings set = op_settings_read(s, call->args.at[last], false);
+  if (diags_error_count(s->diags) > before && node_kind(call->args.at[last]) != ND_STRUCT_INIT)
+    sema_note_usage(s, &call->head);
+  return set;
+}
+
 Operand op_settings_apply(Sema *s, const OpSettings *set, Operand dsd, bool with_done,
                           bool with_on_control)
 {
@@ -690,7 +700,7 @@ static Operand filter_op(Sema *s, const NodeBuiltinCall *call, DsdOp *op)
   op->src1 = classify_operand(s, call->args.at[0]);
   op->settings.ok = true;
   if (call->args.count > op->row->least)
-    op->settings = op_settings_read(s, call->args.at[op->row->least], false);
+    op->settings = last_settings(s, call, op->row->least);
   if (operand_is_poison(op->src1.value) || !op->settings.ok)
     return operand_poison();
   bool is_dsr = op->src1.kind == IRV_DSR;
@@ -723,7 +733,7 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   bool ok = read_sources(s, call, &op);
   op.settings.ok = true;
   if (call->args.count > op.row->least)
-    op.settings = op_settings_read(s, call->args.at[op.row->least], false);
+    op.settings = last_settings(s, call, op.row->least);
   if (!ok || operand_is_poison(op.dest.value) || !op.settings.ok)
     return operand_poison();
   if (!check_op(s, &op) || !coerce_scalars(s, &op) || !apply_settings(s, &op))

@@ -124,6 +124,27 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
   return true;
 }
 
+enum { NAMES_IN_NOTE = 8 };
+
+/* What the layout exports: the nearest name, or the first few. */
+static void note_layout_exports(Sema *s, StrId wanted, Span at)
+{
+  LayoutResult *layout = s->session->layout;
+  const char **names = NULL, *list = "";
+  for (size_t i = 0; i < arrlenu(layout->exports); i++) {
+    arrput(names, sema_text(s, layout->exports[i].name));
+    if (i <= NAMES_IN_NOTE)
+      list = arena_printf(s->arena, "%s%s%s", list, i ? ", " : "",
+                          i < NAMES_IN_NOTE ? arrlast(names) : "...");
+  }
+  const char *near = base_nearest(sema_text(s, wanted), names, arrlenu(names));
+  if (near)
+    diag_did_you_mean(s->diags, at, near);
+  else if (names)
+    diag_layout_exports(s->diags, at, list);
+  arrfree(names);
+}
+
 /* An export without a layout block declares itself. */
 static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Span at)
 {
@@ -133,6 +154,7 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
       return &layout->exports[i];
   if (layout->has_block) {
     diag_export_unknown(s->diags, at, sema_text(s, symbol->name));
+    note_layout_exports(s, symbol->name, at);
     return NULL;
   }
   if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
@@ -153,6 +175,10 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   if (operand_is_poison(o))
     return o;
   ExportedSymbol symbol = {.span = at, .name = o.name};
+  if (!export_of_operand(s, o, arg->span, &symbol)) {
+    sema_note_usage(s, &call->head);
+    return operand_poison();
+  }
   if (call->args.count > 1) {
     PoolId text = sema_comptime(s, call->args.at[1], POOL(COMPTIME_STRING));
     if (pool_eq(text, POOL(POISON)))
@@ -168,8 +194,6 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   } else if (node_kind(arg) == ND_MEMBER) {
     symbol.name = node_member(arg)->name.text;
   }
-  if (!export_of_operand(s, o, arg->span, &symbol))
-    return operand_poison();
   for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
     if (str_eq(s->setup->exports[i].name, symbol.name)) {
       diag_export_twice(s->diags, at, sema_text(s, symbol.name));

@@ -52,6 +52,14 @@ static bool only_id(Sema *s, uint32_t func, unsigned n, Span at, Action *action)
   return false;
 }
 
+static bool is_misbound(const Sema *s, uint32_t func)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->misbound); i++)
+    if (s->setup->misbound[i] == func)
+      return true;
+  return false;
+}
+
 /* The id a bound task has; false after reporting that it has none, or two. */
 static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *action)
 {
@@ -62,6 +70,8 @@ static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *a
     slot->is_activated |= local_only;
     return only_id(s, func, n, span, action);
   }
+  if (is_misbound(s, func))
+    return false;
   diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name));
   diag_declared_here(s->diags, node_fn_decl(s->funcs[func].node)->name.span,
                      sema_text(s, s->funcs[func].name));
@@ -306,14 +316,18 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
                            const BindKind *kind)
 {
   Operand task = operand_of(s, task_node, POOL(NONE)), id = operand_of(s, id_node, kind->id_type);
-  if (operand_is_poison(task) || operand_is_poison(id) || !is_task_operand(s, task, task.span))
+  if (operand_is_poison(task) || !is_task_operand(s, task, task.span))
     return NULL;
-  if (!pool_eq(id.type, kind->id_type)) {
+  TaskSlot *slot = NULL;
+  if (!operand_is_poison(id) && pool_eq(id.type, kind->id_type)) {
+    slot = bind_operands(s, task, id, at, kind);
+  } else if (!operand_is_poison(id)) {
     diag_wrong_id_type(s->diags, id.span, kind->id_type, id.type);
     sema_note_makes_one(s, kind->id_type, id.type, id.span);
-    return NULL;
   }
-  return bind_operands(s, task, id, at, kind);
+  if (!slot)
+    arrput(s->setup->misbound, pool_key(s->pool, task.value).u.index);
+  return slot;
 }
 
 static Operand bind_task(Sema *s, const NodeBuiltinCall *call, Span at, const BindKind *kind)

@@ -408,6 +408,19 @@ static void report_no_switches(const ConfigReader *r, Span at)
   diag_colors_with_switches(r->s->diags, at, m->name, list);
 }
 
+/* Commands advance to the next position or, by a reset or around a ring, go back to 0. */
+static void warn_of_unreachable(ConfigReader *r, Setting *const *fields,
+                                const ImageColorConfig *config)
+{
+  bool reached[MAX_SWITCH_POSITIONS] = {[0] = true};
+  reached[config->current] = true;
+  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
+    reached[k] = config->positions[k].valid && (reached[k] || reached[k - 1]);
+    if (config->positions[k].valid && !reached[k])
+      diag_position_unreachable(r->s->diags, fields[k]->name_span, k, k - 1);
+  }
+}
+
 static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *config)
 {
   static const char *const names[] = {"pos1", "pos2", "pos3", "current_switch_pos", "ring_mode",
@@ -415,9 +428,11 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
   Settings set = sub_settings(r, field);
   if (!set.ok)
     return;
-  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++)
-    read_position(r, take_setting(r, &set, names[k - 1]), &config->positions[k - 1],
-                  &config->positions[k]);
+  Setting *fields[MAX_SWITCH_POSITIONS] = {NULL};
+  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
+    fields[k] = take_setting(r, &set, names[k - 1]);
+    read_position(r, fields[k], &config->positions[k - 1], &config->positions[k]);
+  }
   /* Inheritance needed the ports of positions that cannot be reached; the image has none there. */
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
     if (!config->positions[k].valid)
@@ -434,6 +449,8 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
                           (unsigned)position);
     r->ok = false;
   }
+  if (r->ok)
+    warn_of_unreachable(r, fields, config);
   config->ring = setting_bool(r->s, take_setting(r, &set, "ring_mode"), false);
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
   settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));

@@ -89,6 +89,7 @@ typedef struct MachineSetup {
   Span active_span[MAX_TASK_IDS];        /* the @activate of each that is active */
   Span color_span[MAX_TASK_IDS];         /* a color that stands for a task, maybe not bound yet */
   bool binds_by_color;                   /* @bind_task is used */
+  uint32_t *misbound;                    /* stb_ds: functions whose binding has an error */
   uint8_t paused;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors without a named queue, one bit each */

@@ -28,6 +28,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->dsr_reloads);
   arrfree(setup->configs);
   arrfree(setup->exports);
+  arrfree(setup->misbound);
   arrfree(setup->fifos);
 }
 

@@ -122,7 +122,8 @@ void parser_mark_brace(Parser *p, Span span, BraceRole role)
 }
 
 /* The brace that the parser recovers in: the innermost one around token `i` of a block or a
- * switch.  *from becomes the place behind the plain braces in between. */
+ * switch.  *from becomes the place behind the plain braces in between, of which token `i` may be
+ * the last. */
 static uint32_t recovery_brace(const Parser *p, uint32_t i, uint32_t *from)
 {
   *from = i;
@@ -133,7 +134,7 @@ static uint32_t recovery_brace(const Parser *p, uint32_t i, uint32_t *from)
     } else if (t->kind == '{') {
       if (t->role != BRACE_PLAIN)
         return k;
-      if (t->partner > *from && t->partner != UINT32_MAX)
+      if (t->partner >= *from && t->partner != UINT32_MAX)
         *from = t->partner + 1;
     }
   }
