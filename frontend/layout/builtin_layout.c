@@ -251,8 +251,12 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
   PoolId text = sema_comptime(s, call->args.at[0], POOL(COMPTIME_STRING));
   PoolId type = sema_type_expr(s, call->args.at[1]);
   PoolId is_mutable = POOL(NONE);
-  if (call->args.count > 2)
-    is_mutable = sema_comptime(s, call->args.at[2], POOL(BOOL));
+  if (call->args.count > 2) {
+    const Node *given = call->args.at[2];
+    Operand flag = sema_coerce(s, sema_comptime_operand(s, given, POOL(BOOL)), POOL(BOOL),
+                               given->span);
+    is_mutable = operand_is_poison(flag) ? POOL(POISON) : flag.value;
+  }
   if (pool_eq(text, POOL(POISON)) || pool_eq(type, POOL(POISON_TYPE)) ||
       pool_eq(is_mutable, POOL(POISON)))
     return operand_poison();

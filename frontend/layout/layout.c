@@ -277,7 +277,7 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
     }
     /* The parameters of a file that is a tile's program, too, are looked at with that. */
     if (diags_error_count(session->diags) == before && !is_program(layout))
-      lint_params(s);
+      lint_declarations(s);
   }
   sema_destroy(s);
 }

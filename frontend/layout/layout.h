@@ -56,8 +56,9 @@ void programs_free(Programs *programs);
 void lint_program(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
-/* Parameters without a value; of the layout, too. */
-void lint_params(Sema *s);
+/* Declarations that nothing uses: parameters without a value, calls of builtins that do not exist; of
+ * the layout, too. */
+void lint_declarations(Sema *s);
 /* After the layout block. */
 void lint_memcpy_size(Sema *s);
 

@@ -29,11 +29,22 @@ static void warn_unbound_params(Sema *s, const ModuleInstance *m)
   }
 }
 
-void lint_params(Sema *s)
+/* What nothing uses is not evaluated, so a misspelled @import_module leaves its module out. */
+static void warn_unused_calls(Sema *s, const ModuleInstance *m)
 {
-  for (size_t i = 0; i < arrlenu(s->modules); i++)
-    if (!is_library(sema_text(s, s->modules[i].path)))
-      warn_unbound_params(s, &s->modules[i]);
+  for (size_t i = 0; i < arrlenu(m->decls); i++)
+    if (m->decls[i].state == DECL_UNRESOLVED)
+      sema_warn_unknown_builtins(s, m->decls[i].node);
+}
+
+void lint_declarations(Sema *s)
+{
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
+    if (is_library(sema_text(s, s->modules[i].path)))
+      continue;
+    warn_unbound_params(s, &s->modules[i]);
+    warn_unused_calls(s, &s->modules[i]);
+  }
 }
 
 /* ---- the size that <memcpy/get_params> is given ---------------------------------------------- */
@@ -703,5 +714,5 @@ void lint_program(Sema *s)
   }
   for (uint32_t i = 0; i < arrlenu(s->modules); i++)
     warn_first_call(s, i);
-  lint_params(s);
+  lint_declarations(s);
 }

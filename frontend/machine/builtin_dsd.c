@@ -367,14 +367,15 @@ static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
   return (uint16_t)given;
 }
 
+static const char *const circular_settings[] = {"base_address", "extent", "wraparound"};
+
 static Operand make_circular(Sema *s, Settings *set)
 {
-  static const char *const names[] = {"base_address", "extent", "wraparound"};
   DsdDraft draft = {.type = POOL(CIRCBUF_DSD), .ok = true};
   draft.desc.desc = (Descriptor){.kind = DESC_CIRC, .stride = 1};
   draft.desc.global.raw = IR_NO_ID;
-  Setting *base = require_setting(s, set, names[0], "circbuf_dsd", &draft);
-  Setting *extent = require_setting(s, set, names[1], "circbuf_dsd", &draft);
+  Setting *base = require_setting(s, set, circular_settings[0], "circbuf_dsd", &draft);
+  Setting *extent = require_setting(s, set, circular_settings[1], "circbuf_dsd", &draft);
   if (!base || !extent)
     return operand_poison();
   Operand pointer = sema_pointer_of(s, base->value, base->span);
@@ -386,7 +387,6 @@ static Operand make_circular(Sema *s, Settings *set)
   draft.desc.desc.wrap_base = draft.desc.desc.base;
   draft.desc.desc.wrap_length = wraparound_of(s, set, pointer.type);
   draft.ok &= draft.desc.desc.wrap_length != 0;
-  settings_finish(s, set, "circbuf_dsd", names, ARRAY_COUNT(names));
   return draft_finish(s, &draft, base->value.name);
 }
 
@@ -598,11 +598,21 @@ static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, 
     zero_sources(s, &draft, settings_take(s, set, "zero"));
   fabric_simd(s, &draft, settings_take(s, set, "simd_mode"));
   fabric_priority(s, &draft, settings_take(s, set, "priority"));
-  if (is_output)
-    settings_finish(s, set, "fabout_dsd", fabout_settings, ARRAY_COUNT(fabout_settings));
-  else
-    settings_finish(s, set, "fabin_dsd", fabin_settings, ARRAY_COUNT(fabin_settings));
   return draft_finish(s, &draft, STR_NONE);
+}
+
+/* Every kind of DSD with its settings. */
+static bool knows_settings(Sema *s, const Settings *set, DescKind kind)
+{
+  if (kind == DESC_FABIN)
+    return settings_are_known(s, set, "fabin_dsd", fabin_settings, ARRAY_COUNT(fabin_settings));
+  if (kind == DESC_FABOUT)
+    return settings_are_known(s, set, "fabout_dsd", fabout_settings,
+                              ARRAY_COUNT(fabout_settings));
+  if (kind == DESC_CIRC)
+    return settings_are_known(s, set, "circbuf_dsd", circular_settings,
+                              ARRAY_COUNT(circular_settings));
+  return settings_are_known(s, set, "memory DSD", memory_settings, ARRAY_COUNT(memory_settings));
 }
 
 Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -624,7 +634,7 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   static const char *const run_time[] = {
     "tensor_access", "base_address", "extent", "stride", "offset", NULL};
   Settings set = settings_read(s, call->args.at[1], run_time);
-  if (!set.ok)
+  if (!set.ok || !knows_settings(s, &set, kind))
     return operand_poison();
   if (kind == DESC_MEM1D)
     return make_mem1d(s, &set);

@@ -316,16 +316,19 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
                            const BindKind *kind)
 {
   Operand task = operand_of(s, task_node, POOL(NONE)), id = operand_of(s, id_node, kind->id_type);
-  if (operand_is_poison(task) || !is_task_operand(s, task, task.span))
+  if (operand_is_poison(task))
     return NULL;
+  bool is_function = operand_is_comptime(task) && pool_kind(s->pool, task.value) == PK_FUNC;
   TaskSlot *slot = NULL;
-  if (!operand_is_poison(id) && pool_eq(id.type, kind->id_type)) {
+  if (!is_task_operand(s, task, task.span)) {
+    /* reported */
+  } else if (!operand_is_poison(id) && pool_eq(id.type, kind->id_type)) {
     slot = bind_operands(s, task, id, at, kind);
   } else if (!operand_is_poison(id)) {
     diag_wrong_id_type(s->diags, id.span, kind->id_type, id.type);
     sema_note_makes_one(s, kind->id_type, id.type, id.span);
   }
-  if (!slot)
+  if (!slot && is_function)
     arrput(s->setup->misbound, pool_key(s->pool, task.value).u.index);
   return slot;
 }
@@ -647,9 +650,10 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
   if (call->args.count > 1) {
     Settings set = settings_read(s, call->args.at[1], NULL);
-    if (!set.ok || !queue_color(s, &set, &slot) || !queue_fields(s, &set, is_output, &slot))
+    if (!set.ok ||
+        !settings_are_known(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings)) ||
+        !queue_color(s, &set, &slot) || !queue_fields(s, &set, is_output, &slot))
       return operand_poison();
-    settings_finish(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings));
   }
   if (!slot.has_color && !(is_output && arch_is(s, ARCH_WSE2))) {
     diag_queue_needs_color(s->diags, at, is_output ? "output" : "input");

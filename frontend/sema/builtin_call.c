@@ -32,20 +32,35 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
   return *is_copy || (row && (row->where & BUILTIN_PURE));
 }
 
-static void report_unknown(Sema *s, const NodeBuiltinCall *call)
+/* A note under the message reported last: what the call probably means. */
+static void note_meant(Sema *s, const NodeBuiltinCall *call)
 {
   const BuiltinTable *table = s->session->builtins;
   const char **names = arena_many(s->arena, const char *, table->n_rows);
   for (size_t i = 0; i < table->n_rows; i++)
     names[i] = table->rows[i].name;
   const char *name = sema_text(s, call->name.text);
-  diag_unknown_builtin(s->diags, call->name.span, name);
   if (sema_note_other_language(s, name, call->name.span))
     return;
   const char *near = base_nearest(name, names, table->n_rows);
   if (near)
     diag_suggest(s->diags, call->name.span, arena_printf(s->arena, "@%s", near));
 }
+
+static void warn_unknown(void *context, Node *n)
+{
+  Sema *s = context;
+  if (n->kind == ND_BUILTIN_CALL) {
+    const NodeBuiltinCall *call = node_builtin_call(n);
+    if (!row_of(s->session, call->name.text)) {
+      diag_unknown_builtin_unused(s->diags, call->name.span, sema_text(s, call->name.text));
+      note_meant(s, call);
+    }
+  }
+  node_visit_children(n, warn_unknown, s);
+}
+
+void sema_warn_unknown_builtins(Sema *s, Node *code) { warn_unknown(s, code); }
 
 static const char *count_text(Sema *s, const BuiltinRow *row)
 {
@@ -119,7 +134,8 @@ Operand sema_builtin(Sema *s, const Node *node, PoolId want)
   const NodeBuiltinCall *call = node_builtin_call(node);
   const BuiltinRow *row = row_of(s->session, call->name.text);
   if (!row) {
-    report_unknown(s, call);
+    diag_unknown_builtin(s->diags, call->name.span, sema_text(s, call->name.text));
+    note_meant(s, call);
     return operand_poison();
   }
   if (!check_row(s, row, call))

@@ -349,6 +349,8 @@ Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 /* A note under the error reported last: how the builtin that is called is written. */
 void sema_note_usage(Sema *s, const Node *call);
 bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
+/* Warns of calls of builtins that do not exist, in code that no tile's program contains. */
+void sema_warn_unknown_builtins(Sema *s, Node *code);
 /* Does its value depend on its operands alone? */
 bool sema_builtin_is_pure(const Session *session, StrId name);
 /* Is a call of it of no use when its value is not used? */
@@ -485,6 +487,10 @@ void settings_missing(Sema *s, Settings *set, const char *what, const char *name
 /* Reports each field that no handler took, with the name it is likely to mean among `known`. */
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known);
+/* The same for fields that are not among `known`, before any is taken: one of them may be what the
+ * caller would miss.  False after reporting. */
+bool settings_are_known(Sema *s, const Settings *set, const char *what, const char *const *known,
+                        size_t n_known);
 /* Warns that the field does nothing on `where`; `help`: what to do instead.  The library, which
  * serves both machines with one text, gets no warning; NULL: a field that is not there. */
 void setting_ignored(Sema *s, const Setting *field, const char *where, const char *help);

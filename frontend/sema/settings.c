@@ -286,16 +286,35 @@ static void suggest_field(Sema *s, Span span, const char *name, const char *cons
   diag_known_settings(s->diags, span, list);
 }
 
+static void report_unknown(Sema *s, const Setting *field, const char *what,
+                           const char *const *known, size_t n_known)
+{
+  const char *name = sema_text(s, field->name);
+  diag_unknown_setting(s->diags, field->name_span, what, name);
+  suggest_field(s, field->name_span, name, known, n_known);
+}
+
 void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
                      size_t n_known)
 {
+  for (uint32_t i = 0; i < set->n; i++)
+    if (!set->at[i].taken)
+      report_unknown(s, &set->at[i], what, known, n_known);
+}
+
+bool settings_are_known(Sema *s, const Settings *set, const char *what, const char *const *known,
+                        size_t n_known)
+{
+  bool all = true;
   for (uint32_t i = 0; i < set->n; i++) {
-    if (set->at[i].taken)
-      continue;
-    const char *name = sema_text(s, set->at[i].name);
-    diag_unknown_setting(s->diags, set->at[i].name_span, what, name);
-    suggest_field(s, set->at[i].name_span, name, known, n_known);
+    size_t k = 0;
+    while (k < n_known && strcmp(known[k], sema_text(s, set->at[i].name)) != 0)
+      k++;
+    if (k == n_known)
+      report_unknown(s, &set->at[i], what, known, n_known);
+    all &= k < n_known;
   }
+  return all;
 }
 
 void setting_ignored(Sema *s, const Setting *field, const char *where, const char *help)

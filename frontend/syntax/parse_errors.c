@@ -330,6 +330,13 @@ static bool is_cast(const Parser *p, const Token *before, const Token *found)
          && (found->kind == TK_IDENT || found->kind == TK_INT || found->kind == TK_FLOAT);
 }
 
+/* A block that stands by itself, outside of functions. */
+static bool is_block_at_top(const Parser *p, const Token *before, const Token *found)
+{
+  return found->kind == '{' && (!before || before->kind == '}' || before->kind == ';')
+         && open_bracket(p, (uint32_t)(found - p->tokens)) == UINT32_MAX;
+}
+
 static const char *help_for(const Parser *p, const Token *before, const Token *found)
 {
   if (found->kind == TK_ARROW && before && before->kind == ')')
@@ -363,6 +370,10 @@ static void add_notes(Parser *p, const Token *before, const Token *found, const 
   bool is_operand = found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{';
   const char *help = help_for(p, before, found);
   bool noted = help && (!is_operand || is_operator_before_operand(before->kind));
+  if (is_block_at_top(p, before, found)) {
+    help = "a block outside of functions is written 'comptime { ... }' or 'layout { ... }'";
+    noted = true;
+  }
   if (noted)
     diag_syntax_help(p->diags, found->span, help);
   uint32_t at = (uint32_t)(found - p->tokens);
