@@ -56,8 +56,8 @@ void programs_free(Programs *programs);
 void lint_program(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
-/* Declarations that nothing uses: parameters without a value, calls of builtins that do not exist; of
- * the layout, too. */
+/* Of the layout, too: parameters without a value; in declarations that nothing uses, calls of
+ * builtins that do not exist. */
 void lint_declarations(Sema *s);
 /* After the layout block. */
 void lint_memcpy_size(Sema *s);
