@@ -56,8 +56,8 @@ void programs_free(Programs *programs);
 void lint_program(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
-/* Of the layout, too: parameters without a value; in declarations that nothing uses, calls of
- * builtins that do not exist. */
+/* Warns of parameters without a value and, in declarations that nothing uses, of calls of builtins
+ * that do not exist; also for a layout. */
 void lint_declarations(Sema *s);
 /* After the layout block. */
 void lint_memcpy_size(Sema *s);

@@ -60,7 +60,23 @@ static bool is_misbound(const Sema *s, uint32_t func)
   return false;
 }
 
-/* The id a bound task has; false after reporting that it has none, or two. */
+static bool is_task_operand(Sema *s, Operand o, Span span)
+{
+  bool is_func = operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC;
+  if (is_func) {
+    PoolKey type = pool_key(s->pool, o.type);
+    if (type.kind == PK_FN_TYPE ? type.u.fn_type.is_task
+                                : node_fn_decl(s->funcs[pool_key(s->pool, o.value).u.index].node)
+                                    ->is_task)
+      return true;
+  }
+  diag_not_a_task(s->diags, span, o.type);
+  if (pool_kind(s->pool, o.type) == PK_FN_TYPE)
+    diag_declare_as_task(s->diags, span);
+  return false;
+}
+
+/* The id a bound task has; false after reporting that it is no task or has no id, or two. */
 static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *action)
 {
   uint32_t func = pool_key(s->pool, o.value).u.index;
@@ -70,7 +86,7 @@ static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *a
     slot->is_activated |= local_only;
     return only_id(s, func, n, span, action);
   }
-  if (is_misbound(s, func))
+  if (is_misbound(s, func) || !is_task_operand(s, o, span))
     return false;
   diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name));
   diag_declared_here(s->diags, node_fn_decl(s->funcs[func].node)->name.span,
@@ -228,22 +244,6 @@ static const BindKind bind_kinds[] = {
   {TASK_DATA, {POOL_RAW_DATA_TASK_ID}, "data"},
   {TASK_LOCAL, {POOL_RAW_LOCAL_TASK_ID}, "local"},
   {TASK_CONTROL, {POOL_RAW_CONTROL_TASK_ID}, "control"}};
-
-static bool is_task_operand(Sema *s, Operand o, Span span)
-{
-  bool is_func = operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC;
-  if (is_func) {
-    PoolKey type = pool_key(s->pool, o.type);
-    if (type.kind == PK_FN_TYPE ? type.u.fn_type.is_task
-                                : node_fn_decl(s->funcs[pool_key(s->pool, o.value).u.index].node)
-                                    ->is_task)
-      return true;
-  }
-  diag_not_a_task(s->diags, span, o.type);
-  if (pool_kind(s->pool, o.type) == PK_FN_TYPE)
-    diag_declare_as_task(s->diags, span);
-  return false;
-}
 
 /* Number of 16-bit words of the wavelet that the task takes; -1 after reporting a signature that
  * its kind does not allow. */

@@ -488,6 +488,8 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     sema_note_void(s, &o, span);
     if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
       diag_use_as(s->diags, span);
+    else if (pool_eq(type, POOL(BOOL)) && type_is_numeric(s->pool, o.type))
+      diag_compare_number(s->diags, span);
     return operand_poison();
   case COERCE_SAME:
   case COERCE_UNTYPED:

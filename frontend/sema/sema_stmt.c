@@ -1002,6 +1002,8 @@ void sema_for(Sema *s, const Node *node)
                   (k.u.fields.is_tuple || k.u.fields.n == 0);   /* .{} is a tuple, too */
   if (k.kind != PK_RANGE_TYPE && k.kind != PK_ARRAY_TYPE && !is_tuple) {
     diag_not_iterable(s->diags, n->iterable->span, o.type);
+    if (type_is_int(s->pool, o.type))
+      diag_loop_counts(s->diags, n->iterable->span);
     return;
   }
   if (!sema_emits(s) || n->is_inline || is_tuple) {

@@ -337,12 +337,23 @@ static bool is_block_at_top(const Parser *p, const Token *before, const Token *f
          && open_bracket(p, (uint32_t)(found - p->tokens)) == UINT32_MAX;
 }
 
+/* `|i|{N} -> a.b` without an index. */
+static bool is_tensor_target(const Parser *p, const Token *before)
+{
+  const Token *t = before;
+  while (t > p->tokens && (t->kind == TK_IDENT || t->kind == '.'))
+    t--;
+  return t != before && t > p->tokens && t->kind == TK_ARROW && t[-1].kind == '}';
+}
+
 static const char *help_for(const Parser *p, const Token *before, const Token *found)
 {
   if (found->kind == TK_ARROW && before && before->kind == ')')
     return "the type of the result follows the parameters directly: 'fn f(x: i16) i16 { ... }'";
   if (found->kind == TK_ARROW)
     return "members of what a pointer points to are written 'p.*.member'";
+  if (before && is_tensor_target(p, before))
+    return "a tensor access has an index for each dimension: '|i|{SIZE} -> ARRAY[i]'";
   if (found->kind == '=' && before && is_condition(p, found))
     return "values are compared with '=='";
   if (found->kind == '<' && before && before->kind == '(' && before > p->tokens

@@ -107,7 +107,7 @@ static uint32_t place_data(Cg *cg, const Fixed *fixed)
   return p.at;
 }
 
-typedef struct { const char *name; uint32_t bytes; Span span; } Sized;
+typedef struct { const char *name; uint32_t bytes; Span span; bool is_frame; } Sized;
 
 static int compare_sized(const void *a, const void *b)
 {
@@ -123,17 +123,20 @@ static void report_too_large(Cg *cg, uint32_t data, uint32_t needed)
   for (uint32_t i = 0; i < cg->work->n_globals; i++)
     if (cg->globals[i].needed)
       arrput(list, ((Sized){cg->work->globals[i].name, cg->work->globals[i].bytes,
-                             global_span(cg, &cg->work->globals[i])}));
-  for (size_t i = 0; i < arrlenu(cg->funcs); i++)
-    arrput(list, ((Sized){cg->funcs[i]->name, cg->funcs[i]->bytes,
-                           cg_func_span(cg, cg->funcs[i]->ir)}));
+                             global_span(cg, &cg->work->globals[i]), false}));
+  for (size_t i = 0; i < arrlenu(cg->funcs); i++) {
+    const MFunc *f = cg->funcs[i];
+    arrput(list, ((Sized){f->name, f->bytes, cg_func_span(cg, f->ir), false}));
+    arrput(list, ((Sized){f->name, f->frame_bytes, cg_func_span(cg, f->ir), true}));
+  }
   qsort(list, arrlenu(list), sizeof *list, compare_sized);
   Span nowhere = {0, 0};
   uint32_t memory = cg->machine->pe_mem_bytes;
   diag_ir_too_large(cg->diags, nowhere, memory, data, cg->code_bytes, cg->stack_bytes);
   diag_ir_too_large_by(cg->diags, nowhere, needed - memory);
-  for (size_t i = 0; i < arrlenu(list) && i < SHOWN_SYMBOLS; i++)
-    diag_ir_large_symbol(cg->diags, list[i].span, list[i].name, list[i].bytes);
+  for (size_t i = 0; i < arrlenu(list) && i < SHOWN_SYMBOLS && list[i].bytes; i++)
+    (list[i].is_frame ? diag_ir_large_frame : diag_ir_large_symbol)(cg->diags, list[i].span,
+                                                                    list[i].name, list[i].bytes);
   arrfree(list);
 }
 
