@@ -60,7 +60,10 @@ static void warn_unknown(void *context, Node *n)
   node_visit_children(n, warn_unknown, s);
 }
 
-void sema_warn_unknown_builtins(Sema *s, Node *code) { warn_unknown(s, code); }
+void sema_warn_unknown_builtins(Sema *s, const Node *declaration)
+{
+  node_visit_children(declaration, warn_unknown, s);
+}
 
 static const char *count_text(Sema *s, const BuiltinRow *row)
 {

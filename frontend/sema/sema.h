@@ -350,7 +350,7 @@ Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 void sema_note_usage(Sema *s, const Node *call);
 bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
 /* Warns of calls of builtins that do not exist, in code that no tile's program contains. */
-void sema_warn_unknown_builtins(Sema *s, Node *code);
+void sema_warn_unknown_builtins(Sema *s, const Node *declaration);
 /* Does its value depend on its operands alone? */
 bool sema_builtin_is_pure(const Session *session, StrId name);
 /* Is a call of it of no use when its value is not used? */
