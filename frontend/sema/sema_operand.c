@@ -167,6 +167,9 @@ void operand_report_run_time(Sema *s, const Operand *o)
   }
   diag_run_time_name(s->diags, o->span, sema_text(s, o->name));
   sema_note_declared(s, o);
+  const Local *local = scope_find(s, o->name);
+  if (local && local->is_given)
+    diag_comptime_given(s->diags, o->span);
   bool initialises = s->now.frame != NULL && s->now.frame->is_declaration;
   if (initialises && o->is_global && pool_key(s->pool, o->type).kind == PK_ARRAY_TYPE)
     diag_address_known(s->diags, o->span, sema_text(s, o->name));
