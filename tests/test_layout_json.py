@@ -466,6 +466,10 @@ def test_mistakes_of_a_script(tmp_path):
             "width must be at least 1, not 0":
                 lambda: layout.create_code_region("step.csl", "s", 0, 1),
             "are outside": lambda: region.set_param(IntVector(2, 0), "n", 1),
+            "must be an IntVector, not (0, 1): IntVector(0, 1) from":
+                lambda: region.set_param((0, 1), "n", 1),
+            "the place of a stream must be an IntVector":
+                lambda: layout.create_input_stream_from_loc((0, 0), c),
             "must be a number or a Color, not 'x'": lambda: region.set_param_all("n", "x"),
             "names a route twice": lambda: ramp.add_input(Route.RAMP),
             "needs inputs and outputs": lambda: region.paint_all(c, [ramp]),
@@ -495,10 +499,13 @@ def test_mistakes_of_a_script(tmp_path):
             assert text in message(call), (text, message(call))
         port = region.create_output_port(c, Edge.TOP, [ramp], 1)
         assert "is an output port" in message(layout.create_input_stream, port)
-        layout.create_output_stream(port)
-        assert "a port of one tile" in message(started)
-        assert "'r.c' has a connection or a stream already" in message(
+        assert "'r.c' has 2 tiles; a stream passes through one" in message(
             layout.create_output_stream, port)
+        alone = layout.create_code_region("step.csl", "alone", 1, 3)
+        narrow = alone.create_output_port(c, Edge.TOP, [ramp], 1)
+        layout.create_output_stream(narrow)
+        assert "'alone.c' has a connection or a stream already" in message(
+            layout.create_output_stream, narrow)
         (i, o), (to, _) = step("a", 9, 1, 7), step("b", 9, 4, 7)
         assert "'a.rx' is an input port; the first one is an output port" in message(
             layout.connect, i, o)
@@ -611,6 +618,9 @@ WRONG = {
                     "'colors[1].value' of the layout must be a whole number from 0 to 23"),
     "port twice": (layout(ports=[A_THEN_B[0], {**A_THEN_B[1], "name": "out"}], connections=[]),
                    "a name that no other port has"),
+    "wide stream": (layout(regions=[region(height=2), region("b", x=4)], connections=[],
+                           streams=[{"name": "s", "port": "out"}]),
+                    "'streams[0].port' of the layout must be a port of one tile"),
     "stream twice": (layout(connections=[], streams=[{"name": "s", "port": "in"},
                                                      {"name": "s", "port": "out"}]),
                      "a name that no other stream has"),

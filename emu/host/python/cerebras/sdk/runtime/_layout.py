@@ -46,6 +46,13 @@ def _of_type(what, value, kind):
     return value
 
 
+def _vector(what, at):
+    if isinstance(at, (tuple, list)) and len(at) == 2:
+        raise TypeError(f"{what} must be an IntVector, not {at!r}: IntVector({at[0]!r}, {at[1]!r}) "
+                        "from cerebras.geometry.geometry")
+    return _of_type(what, at, IntVector)
+
+
 def _listed(what, values, kind):
     """The one that a script forgot to put into a list is the usual mistake."""
     if isinstance(values, kind):
@@ -172,6 +179,7 @@ class CodeRegion:
         return [0, 0, self.width, self.height]
 
     def _tile(self, at):
+        _vector("the place of a tile", at)
         return self._rect([at.x, at.y, 1, 1])
 
     def _range(self, rectangle):
@@ -402,6 +410,14 @@ class SdkLayout:
         self._ports.append(description)
         return PortHandle(description)
 
+    def _length(self, port):
+        """Number of tiles at the port's edge."""
+        of = port._description
+        if "count" in of:
+            return of["count"]
+        region = next(r for r in self._regions if r.name == of["region"])
+        return region.width if of["edge"] in (Edge.TOP.name, Edge.BOTTOM.name) else region.height
+
     # ---- what joins regions
 
     def connect(self, tx_port, rx_port):
@@ -439,6 +455,7 @@ class SdkLayout:
         return self._stream_from_loc(loc, color, prefix, True)
 
     def _stream_from_loc(self, loc, color, prefix, output):
+        _vector("the place of a stream", loc)
         for region in self._regions:
             if region._contains(loc):
                 port = region._entry_port(loc, color, output)
@@ -450,9 +467,15 @@ class SdkLayout:
         _of_type("a port", port, PortHandle)
         if port._description["output"] != output:
             raise ValueError(f"port {port.name!r} is {_PORT_KINDS[not output]} port")
+        length = self._length(port)
+        if length != 1:
+            raise ValueError(f"port {port.name!r} has {length} tiles; a stream passes through one: "
+                             "connect the port to a region that collects or deals out the words "
+                             "at one tile")
         self._join(port)
         stream = {"name": prefix + port.name, "port": port.name}
         if io_loc is not None:
+            _vector("io_loc", io_loc)
             stream["place"] = [io_loc.x, io_loc.y]
         self._streams.append(stream)
         return stream["name"]
@@ -474,6 +497,8 @@ class SdkLayout:
         regions = [_of_type("a region", region, CodeRegion) for region in regions]
         if not regions:
             return 0
+        if origin is not None:
+            _vector("the origin", origin)
         x, y = regions[0]._place if origin is None else (origin.x, origin.y)
         extent = 0
         for region in regions:
