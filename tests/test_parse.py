@@ -170,6 +170,23 @@ def test_too_large_a_file(tmp_path):
     assert "too large" in first_error(ran)["message"]
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf_16_text_is_one_mistake(tmp_path, mark):
+    path = tmp_path / "wide.csl"
+    path.write_bytes("\ufefflayout { @set_rectangle(1, 1); }\n".encode(mark))
+    found = harness.diagnostics(harness.cslc("--diag-format=json", path, "-o", tmp_path / "o", expect=1).err)
+    assert [d["id"] for d in found] == ["file_unreadable"]
+    assert "it is UTF-16 text; save it as UTF-8" in found[0]["message"]
+
+
+def test_what_is_no_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csl")
+    for path in (tmp_path / "pipe.csl", "/dev/null"):
+        ran = harness.cslc("--diag-format=json", path, "-o", tmp_path / "o", expect=1)
+        assert first_error(ran)["id"] == "file_unreadable"
+        assert f"cannot read '{path}': it is no regular file" in first_error(ran)["message"]
+
+
 def test_nul_bytes_and_broken_utf8(tmp_path):
     ran = emit(tmp_path, "ast", b"const a\0 = 1;\nconst b\xc3 = 2;\n// \xff fine\n", expect=1)
     found = [(d["line"], d["id"]) for d in harness.diagnostics(ran.err)]

@@ -155,8 +155,9 @@ static bool note_unpublished(SourceFiles *files, const char *path, Span at)
 static void report_missing(SourceFiles *files, const char *path, const Ast *importer, Span at)
 {
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-    diag_file_unreadable(files->diags, at, path, strerror(EISDIR));
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    diag_file_unreadable(files->diags, at, path, S_ISDIR(info.st_mode) ? strerror(EISDIR)
+                                                                       : "it is no regular file");
     return;
   }
   diag_import_not_found(files->diags, at, path);
@@ -198,6 +199,12 @@ const Span *files_signs(const SourceFiles *files)
   return files->signs;
 }
 
+/* UTF-16, which some editors write: read as UTF-8, each character of it is an error. */
+static bool is_wide_text(const char *text, size_t length)
+{
+  return length > 1 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
+}
+
 /* The text of the file, or what stands for it; no file after reporting. */
 static FileId add_source(SourceFiles *files, const char *path, const char *real, Span at)
 {
@@ -207,6 +214,11 @@ static FileId add_source(SourceFiles *files, const char *path, const char *real,
   size_t length;
   const char *why;
   char *text = file_read_text(path, FILE_TEXT_MAX_BYTES, &length, &why);
+  if (text && is_wide_text(text, length)) {
+    free(text);
+    text = NULL;
+    why = "it is UTF-16 text; save it as UTF-8";
+  }
   if (!text) {
     diag_file_unreadable(files->diags, at, path, why);
     return (FileId){0};
