@@ -107,6 +107,14 @@ static void print_nobody_reads(Report *r, Unit end)
   }
 }
 
+/* A channel that only control wavelets were to pass: without a data task its id starts blocked, and
+ * they wait, too. */
+static bool has_no_data_task(Report *r, Unit end)
+{
+  bool is_data = !(report_look(r, end.tile)->active >> end.index & 1);
+  return is_data && !program_class(r->program, end.tile)->data_task[end.index];
+}
+
 static void print_blocked(Report *r, Unit end, IdKind kind)
 {
   const InspectTile *t = report_look(r, end.tile);
@@ -118,6 +126,8 @@ static void print_blocked(Report *r, Unit end, IdKind kind)
     fprintf(r->out, "microthread %u", end.index);
   else
     report_task(r, end.tile, data ? TASK_DATA : TASK_LOCAL, end.index);
+  if (kind == ID_TASK && has_no_data_task(r, end))
+    fprintf(r->out, ", which is bound to no task but holds control wavelets up,");
   fprintf(r->out, kind == ID_TASK && !data ? " is activated, but blocked" : " is blocked");
   if (at && *at != PC_RETURN)
     report_place(r, end.tile, *at);
@@ -193,6 +203,17 @@ static void print_arrivals(Report *r, uint32_t tile)
   for (uint8_t c = 0; c < MAX_COLORS; c++)
     if (program_color(r->program, tile, c) && cls->image->data_queue[c] < MAX_QUEUES)
       print_origins(r, (Unit){UNIT_END, END_NONE, tile, c});
+}
+
+/* Where the wavelets come from that wait for the id of a data task to be unblocked. */
+static void print_held_up(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  bool is_color = r->program->image->arch == ARCH_WSE2;       /* else a queue */
+  for (uint8_t c = 0; c < MAX_COLORS; c++)
+    if (program_color(r->program, end.tile, c) &&
+        (is_color ? c : cls->image->data_queue[c]) == end.index)
+      print_origins(r, (Unit){UNIT_END, END_NONE, end.tile, c});
 }
 
 /* Where the tile's code unblocks the command stream: in a task, else in an exported function;
@@ -345,6 +366,8 @@ void end_print(Report *r, Unit end)
   case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
     print_blocked(r, end, end.end == END_BLOCKED_TASK ? ID_TASK : ID_MICROTHREAD);
     fprintf(r->out, ": nothing unblocks it");
+    if (end.end == END_BLOCKED_TASK && has_no_data_task(r, end))
+      print_held_up(r, end);
     break;
   case END_LOST: print_lost(r, end); break;
   case END_UNTAKEN: print_untaken(r, end); break;
@@ -560,7 +583,12 @@ const char *end_help(Report *r, const Unit *root)
   case END_NOBODY_READS: return unread_help(r, root);
   case END_CONTROL_HEAD:
     return "give the operation .on_control, or bind a control task and send behind the data";
-  case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
+  case END_BLOCKED_TASK:
+    if (has_no_data_task(r, *root))
+      return "control wavelets start tasks only while this id is unblocked: unblock it in a "
+             "comptime block, or with .unblock of the operation that receives the data";
+    /* fallthrough */
+  case END_BLOCKED_THREAD:
     return "unblock it with @unblock or with .unblock of an operation, or do not block it";
   case END_FIFO:
     return "start the operation at the FIFO's other end as well, with .async, and for as many "
