@@ -31,6 +31,12 @@ CASES = {
         ["exports no 'aa'", "did you mean 'a'?", "get_id() returns None",
          "TypeError: memcpy_h2d: dest must be an integer, not NoneType",
          "get_id() gives None for a symbol that the program does not export"]),
+    "a text for a flag": (
+        RUNNING, "r.memcpy_h2d(a, x, 0, 0, 3, 2, 6, **{**WIDE, 'streaming': 'False'})",
+        ["TypeError: streaming is True or False, not 'False'"]),
+    "a number for a flag": (
+        RUNNING, "r.launch('scale', 1.0, 1, nonblock=2)",
+        ["TypeError: nonblock is True or False, not 2"]),
     "64-bit elements": (
         RUNNING, "r.memcpy_h2d(a, np.zeros(36), 0, 0, 3, 2, 6, **WIDE)",
         ["TypeError", "float64", "32 bits wide", ".astype(np.float32)"]),

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-__all__ = ["argument_words", "host_words", "whole"]
+__all__ = ["argument_words", "flag", "host_words", "whole"]
 
 
 _MOST = 2 ** 32 - 1        # what the library's numbers hold
@@ -30,6 +30,13 @@ def whole(name, value, least=0, most=_MOST):
     if number > most:
         raise ValueError(f"{name} must be at most {most}, not {number}")
     return number
+
+
+def flag(name, value):
+    """True or False; a text would count as True, whatever it says."""
+    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
+        raise TypeError(f"{name} is True or False, not {value!r}")
+    return bool(value)
 
 
 def host_words(array, count, name, shape, writable=False):

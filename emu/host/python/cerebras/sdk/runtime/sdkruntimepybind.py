@@ -33,7 +33,7 @@ import numpy as np
 
 import wse_lib
 from cerebras.sdk.runtime import _layout, _platform
-from cerebras.sdk.runtime._arrays import argument_words, host_words, whole
+from cerebras.sdk.runtime._arrays import argument_words, flag, host_words, whole
 from cerebras.sdk.runtime._calls import Caller, one_at_a_time
 from cerebras.sdk.runtime._layout import *  # noqa: F401,F403
 from cerebras.sdk.runtime._platform import *  # noqa: F401,F403
@@ -252,6 +252,7 @@ class SdkRuntime(Tiles):
     def launch(self, name, *args, nonblock=False):
         """Calls an exported function on every tile."""
         self._running("launch")
+        nonblock = flag("nonblock", nonblock)
         symbol = self._symbol(name)
         if not symbol.is_function:
             raise ValueError(f"launch: {name!r} is exported as data ({symbol.type.decode()})")
@@ -302,6 +303,7 @@ class SdkRuntime(Tiles):
                    nonblock=False):
         """Copies `elem_per_pe` elements from each tile of a region into the array `dest`."""
         self._running("memcpy_d2h")
+        nonblock = flag("nonblock", nonblock)
         transfer = self._transfer("memcpy_d2h: src", src, (px, py, w, h, elem_per_pe), streaming,
                                   data_type, order)
         words = self._words(transfer, dest, "memcpy_d2h: dest", writable=True)
@@ -310,6 +312,7 @@ class SdkRuntime(Tiles):
     def _h2d(self, call, dest, src, region, streaming, data_type, order, nonblock, *,
              broadcast=wse_lib.EACH_TILE, strides=(1, 1)):
         self._running(call)
+        nonblock = flag("nonblock", nonblock)
         transfer = self._transfer(f"{call}: dest", dest, region, streaming, data_type, order)
         transfer.broadcast = broadcast
         transfer.x_step, transfer.y_step = strides
@@ -330,6 +333,7 @@ class SdkRuntime(Tiles):
                        "the low halves")
 
     def _transfer(self, what, target, region, streaming, data_type, order):
+        streaming = flag("streaming", streaming)
         if streaming and not isinstance(target, (int, np.integer)):
             raise TypeError(f"{what} of a stream is the number of a color, not "
                             f"{type(target).__name__}")
@@ -339,7 +343,7 @@ class SdkRuntime(Tiles):
             whole(name, value)
             for name, value in zip(("px", "py", "w", "h", "elem_per_pe"), region))
         return wse_lib.Transfer(
-            target=whole(what, target), streaming=bool(streaming),
+            target=whole(what, target), streaming=streaming,
             is_16bit=data_type == MemcpyDataType.MEMCPY_16BIT and not streaming,
             x=x, y=y, width=width, height=height, x_step=1, y_step=1, elements=elements,
             order=wse_lib.ROW_MAJOR if order == MemcpyOrder.ROW_MAJOR else wse_lib.COL_MAJOR)
@@ -415,6 +419,7 @@ class SdkRuntime(Tiles):
     def send(self, port, src, n_wavelets=None, *, nonblock=False):
         """Sends the words of an array on an input stream."""
         self._running("send")
+        nonblock = flag("nonblock", nonblock)
         transfer = self._stream_transfer("send", port, src, n_wavelets, True)
         words = host_words(np.asarray(src).ravel()[:transfer.elements], transfer.elements,
                            "send: src", f"{transfer.elements} wavelets", False)
@@ -423,6 +428,7 @@ class SdkRuntime(Tiles):
     def receive(self, port, dest, n_wavelets=None, *, nonblock=False):
         """Fills an array with the words of an output stream."""
         self._running("receive")
+        nonblock = flag("nonblock", nonblock)
         transfer = self._stream_transfer("receive", port, dest, n_wavelets, False)
         words = host_words(dest, transfer.elements, "receive: dest",
                            f"{transfer.elements} wavelets", True)
