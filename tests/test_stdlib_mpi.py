@@ -126,3 +126,17 @@ def test_messages_to_neighbours_do_not_go_around_the_ring(tmp_path, operation):
     far = message_cycles(tmp_path, size, n, 3, operation)
     assert near < far / 2
     assert message_cycles(tmp_path, size, n, size - 1, operation) < far / 2
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("by_parts, n", [(0, 9), (1, 9), (1, 200)])
+def test_calls_of_a_program_with_memcpy(tmp_path, arch, by_parts, n):
+    """The default queues are none of those that the link to the host has."""
+    tiles, image = 5, tmp_path / "o"
+    harness.compile(PROGRAM.parent / "launched.csl", image, f"--arch={arch}", "--memcpy", "--werror",
+                    params={"P": tiles, "n": n, "by_parts": "true" if by_parts else "false"})
+    numbers = numpy.arange(tiles * n, dtype=numpy.float32).reshape(1, tiles, n)
+    harness.emu(image, f"--h2d=numbers={harness.save_npy(tmp_path / 'a.npy', numbers)}",
+                "--launch=sum", "--launch=sum", f"--d2h=numbers={tmp_path / 'b.npy'}")
+    found = harness.load_npy(tmp_path / "b.npy").reshape(tiles, n)
+    numpy.testing.assert_array_equal(found, numpy.tile(numbers.sum(axis=1) * tiles, (tiles, 1)))
