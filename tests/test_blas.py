@@ -168,6 +168,17 @@ def test_one_more_operation_costs_its_groups(tmp_path):
         assert 8 * cycles <= per_step <= 8 * cycles + 8
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("algorithm", [SUMMA_BLOCK, MASTER_BLOCK])
+def test_words_move_two_at_a_time(tmp_path, arch, algorithm):
+    """Panels and sums of 32 bits, too: the cycles of their groups are not the main thread's."""
+    case = Case(24, 36, 24, 3, 2, F32, algorithm=algorithm, arch=arch)
+    stats = check(tmp_path, case, seed=7).stats
+    products = case.M * case.N * case.K       # in groups of one
+    moved = stats["elements"] - products
+    assert moved and stats["groups"] - products <= moved / 2 * 1.02
+
+
 def test_both_engines_take_the_same_cycles(tmp_path):
     draw = random.Random(7)
     for _ in range(3):
