@@ -551,12 +551,12 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
   }
   if (pool_eq(value, POOL(TRUE)))
     return operand_void();
-  s->is_refuted = true;
   StrId text;
   if (call->args.count < 2)
     diag_comptime_assert(s->diags, at);
   else if (string_arg(s, call->args.at[1], &text))
     diag_comptime_assert_text(s->diags, at, sema_text(s, text));
+  s->is_refuted = true;         /* behind the text, which may call functions */
   return operand_poison();
 }
 
