@@ -149,6 +149,42 @@ def test_contradictions(tmp_path, options, text):
     assert text in done.err
 
 
+LAYOUT = """
+const blas = @import_module("<blas/{module}>");
+const plan = blas.{operation}(.{{ {plan} }});
+layout {{
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {{
+    @set_tile_code(x, 0, "pe.csl", .{{
+      .role = blas.{operation}_tile(x, 0, plan, x, 0, [{colors}]color{{ {list} }}) }});
+  }}
+}}
+"""
+GOOD = {"M": 4, "N": 4, "K": 4, "width": 2, "height": 1, "T": "f16", "S": "f16", "scaled": "false"}
+
+
+@pytest.mark.parametrize("wrong, text", [
+    ({"M": 0}, "the plan's M is 0: take 1 or more"), ({"N": -3}, "the plan's N is -3: take 1 or more"),
+    ({"width": 0}, "the plan's width is 0: take"), ({"height": 0}, "the plan's height is 0: take"),
+    ({"T": "i16", "S": "i16"}, "the plan's T is a float type of 16 bits or f32"),
+    ({"S": "i32"}, "the plan's S, the type of sums, is T or f32"),
+    ({"T": "f32"}, "the plan's S, the type of sums, is T or f32"),
+    ({"width": 1}, "tile (1, 0) is outside the plan's rectangle, which is 1 x 1 tiles: give it no role"),
+    ({}, None)])
+@pytest.mark.parametrize("module, operation, colors", [("layout", "gemm", 5), ("vector_layout", "gemv", 6)])
+def test_mistakes_of_plans(tmp_path, module, operation, colors, wrong, text):
+    options = {**GOOD, **wrong}
+    if operation == "gemv":
+        del options["K"]
+    (tmp_path / "layout.csl").write_text(LAYOUT.format(
+        module=module, operation=operation, colors=colors,
+        plan=", ".join(f".{name} = {value}" for name, value in options.items()),
+        list=", ".join(f"@get_color({i})" for i in range(colors))))
+    (tmp_path / "pe.csl").write_text("param role: comptime_struct;")
+    done = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", expect=1 if text else 0)
+    assert not text or text in done.err
+
+
 @pytest.mark.parametrize("N, over", [(65, 464), (255, 139856)])
 def test_streamed_panels_that_do_not_fit_on_the_feeder(tmp_path, N, over):
     """It holds a column of tiles' panels of B, and there may be more of them than 16 bits count."""
