@@ -332,6 +332,9 @@ static void print_fifo(Report *r, Unit end)
     fprintf(r->out, "; the last were ");
     report_use(r, end.tile, (QueueUse){.pc = t->record->fifo[!pushes].pc,
                                        .elements = t->record->fifo[!pushes].elements});
+  } else {
+    fprintf(r->out, pushes ? "; it is filled" : "; it is emptied");
+    report_place(r, end.tile, run->pc);
   }
 }
 
@@ -544,6 +547,13 @@ static const char *unread_help(Report *r, const Unit *end)
   return "nobody takes what is left: compare the extents of both sides, or start the operation";
 }
 
+/* An operation waits for room in a FIFO that nothing has ever taken from. */
+static bool fills_unread_fifo(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  return t->threads[end.index].run->dest.kind == VS_FIFO && !t->record->fifo[0].elements;
+}
+
 const char *end_help(Report *r, const Unit *root)
 {
   if (root->kind != UNIT_END)
@@ -591,6 +601,9 @@ const char *end_help(Report *r, const Unit *root)
   case END_BLOCKED_THREAD:
     return "unblock it with @unblock or with .unblock of an operation, or do not block it";
   case END_FIFO:
+    if (fills_unread_fifo(r, *root))
+      return "take from the FIFO: start the operation at its other end as well, with .async; a "
+             "task of .activate_push starts only after a read that has found the FIFO empty";
     return "start the operation at the FIFO's other end as well, with .async, and for as many "
            "elements";
   case END_LOST:
