@@ -182,7 +182,7 @@ static bool read_address(IrReader *r, InsnDraft *d)
 
 static bool read_alloca(IrReader *r, InsnDraft *d)
 {
-  return rd_expect_number(r, "a size in bytes", PE_MEM_BYTES, &d->insn.imm) &&
+  return rd_expect_number(r, "a size in bytes", UINT32_MAX, &d->insn.imm) &&
          rd_expect_word(r, "align") &&
          rd_expect_u32(r, "an alignment", PE_MEM_BYTES, &d->insn.aux);
 }

@@ -1,6 +1,7 @@
 """What `cmake --install` puts in place works from there, and from where it is moved to: programs,
 libraries, the Python layer, and the C example against the CMake package and with pkg-config."""
 import os
+import shlex
 import shutil
 
 import pytest
@@ -102,5 +103,5 @@ def test_c_example_with_pkg_config(prefix, program, tmp_path):
     folder = next(prefix.rglob("wse.pc")).parent
     flags = harness.run(["pkg-config", "--cflags", "--libs", "wse"],
                         env={"PKG_CONFIG_PATH": str(folder)}).out.split()
-    harness.run([os.environ.get("CC", "cc"), SAMPLE / "main.c", *flags, "-o", tmp_path / "axpy"])
+    harness.run([*shlex.split(os.environ.get("CC", "cc")), SAMPLE / "main.c", *flags, "-o", tmp_path / "axpy"])
     check_example(tmp_path / "axpy", program, env={"LD_LIBRARY_PATH": str(folder.parent)})
