@@ -69,7 +69,7 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
  * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
  * while the row before is visited, their operations and bridges when those to their word do, and
  * what the operation reads while the tile before is visited.  A visit to a tile without bridges
- * reads more, which is fetched three, two and one tiles before. */
+ * reads more, which is fetched one and two tiles before. */
 static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
 {
   for (; bits; bits &= bits - 1) {
@@ -125,80 +125,37 @@ static HOT void prefetch_links(const FastTile *t)
     fast_prefetch_ahead(t->ahead);
 }
 
-/* What operations on memory write next. */
-static HOT void prefetch_results(const FastTile *t)
+/* For the visits to these tiles, of which the first is the next one; `down`: places to the tile
+ * below, whose router they may send to. */
+static HOT void prefetch_next(const FastTile *first, uint64_t bits, size_t down)
 {
-  for (unsigned bits = t->core.vectors & t->plain_threads; bits; bits &= bits - 1) {
-    const FastPlain *p = thread_plain(&t->core.threads[__builtin_ctz(bits)]);
-    __builtin_prefetch(t->core.mem.bytes + p->address[PLAIN_DEST]);
-  }
-}
-
-/* What the tile itself has for the visit, and the tiles whose routers it may send to, `up` and
- * `down` places away.  The one above was visited lately, so it is fetched only for tiles with
- * operations beside a stretch: where many of these are awake, it is in no cache any more. */
-static HOT void prefetch_tile(const FastTile *t, size_t up, size_t down)
-{
-  prefetch_rest(t);
-  __builtin_prefetch(t + down);
-  if (t->is_ahead && t->core.vectors)
-    __builtin_prefetch(t - up);
-}
-
-/* The same, what the pointers in these lead to. */
-static HOT void prefetch_operations(const FastTile *t, size_t up, size_t down)
-{
-  prefetch_links(t);
-  prefetch_colors(t + down);
-  if (t->is_ahead && t->core.vectors)
-    prefetch_colors(t - up);
-}
-
-/* For the visits to these tiles, of which the first is the next one. */
-static HOT void prefetch_next(const FastTile *first, uint64_t bits, size_t up, size_t down)
-{
-  const FastTile *t = &first[__builtin_ctzll(bits)];
-  if (t->in || t->out) {
-    prefetch_elements(t);
-    return;
-  }
-  prefetch_results(t);
-  bits &= bits - 1;
-  if (!bits)
-    return;
-  prefetch_operations(&first[__builtin_ctzll(bits)], up, down);
-  bits &= bits - 1;
-  if (bits)
-    prefetch_tile(&first[__builtin_ctzll(bits)], up, down);
-}
-
-enum { FIRST_VISITS = 3 };
-
-/* There are no visits before the first ones to a word that could do so. */
-static HOT void prefetch_first(const FastTile *first, uint64_t bits, size_t up, size_t down)
-{
+  const FastTile *next = &first[__builtin_ctzll(bits)];
   uint64_t behind = bits & (bits - 1);
-  prefetch_streams(first, bits);
-  for (unsigned i = 0; bits && i < FIRST_VISITS; i++, bits &= bits - 1)
-    if (!(first[__builtin_ctzll(bits)].in || first[__builtin_ctzll(bits)].out))
-      prefetch_tile(&first[__builtin_ctzll(bits)], up, down);
-  prefetch_operations(&first[__builtin_ctzll(behind)], up, down);
+  if (next->in || next->out) {
+    prefetch_elements(next);
+    return;
+  }
+  prefetch_links(next);
+  prefetch_colors(&next[down]);
+  if (!behind)
+    return;
+  prefetch_rest(&first[__builtin_ctzll(behind)]);
+  __builtin_prefetch(&first[(unsigned)__builtin_ctzll(behind) + down]);
 }
 
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
   const FastTile *first = &v->engine->tiles[v->first];
   bool fetches = v->engine->fetches && (bits & (bits - 1));
-  size_t up = v->row ? v->engine->width : 0;
   size_t down = v->row + 1 < v->engine->height ? v->engine->width : 0;
   if (fetches)
-    prefetch_first(first, bits, up, down);
+    prefetch_streams(first, bits);
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
     bits &= bits - 1;
     v->worker->visits++;
     if (bits && fetches)
-      prefetch_next(first, bits, up, down);
+      prefetch_next(first, bits, down);
     visit(v, v->first + bit_at);
   }
 }
