@@ -79,24 +79,17 @@ def test_whole_parts_half_way_round_win_where_the_model_says_so(tmp_path, kind, 
     assert chosen <= min(ring, line) + 8
 
 
-@pytest.mark.parametrize("scheme, tiles, n", [
-    (0, 3, 397), (0, 3, 600), (0, 4, 600), (0, 6, 397), (1, 3, 398), (1, 4, 600), (1, 5, 400),
-    (0, 2, 1), (1, 2, 1), (0, 23, 5), (1, 16, 13), (1, 60, 2)])
-def test_the_model_of_reduce_scatters_both_ways_round(tmp_path, scheme, tiles, n):
-    """Of few tiles and long parts, whose last ones take half a cycle per element and way."""
+@pytest.mark.parametrize("kind, scheme, tiles, n", [
+    *((streams.TWO_WAY_SCATTER, *point) for point in (
+        (0, 3, 397), (0, 3, 600), (0, 4, 600), (0, 6, 397), (1, 3, 398), (1, 4, 600), (1, 5, 400),
+        (0, 2, 1), (1, 2, 1), (0, 23, 5), (1, 16, 13), (1, 60, 2))),
+    *((streams.TWO_WAY_GATHER, *point) for point in (
+        (0, 2, 1000), (0, 3, 1204), (1, 2, 2000), (0, 11, 399), (0, 4, 100)))])
+def test_the_model_of_both_ways_round(tmp_path, kind, scheme, tiles, n):
+    """On few tiles with long parts, what a tile takes last or copies for itself counts."""
     cycles = streams.cycles_of(streams.run(tmp_path, {
-        "kind": streams.TWO_WAY_SCATTER, "scheme": scheme, "width": tiles}, (n,)))
-    model = streams.predicted(streams.TWO_WAY_SCATTER, tiles, n, scheme=scheme)
-    assert abs(cycles - model) <= 0.05 * model + 64
-
-
-@pytest.mark.parametrize("scheme, tiles, n", [
-    (0, 2, 1000), (0, 3, 1204), (1, 2, 2000), (0, 11, 399), (0, 4, 100)])
-def test_the_model_of_all_gathers_both_ways_round(tmp_path, scheme, tiles, n):
-    """Of few tiles and long parts, where the copy of a tile's own part counts."""
-    cycles = streams.cycles_of(streams.run(tmp_path, {
-        "kind": streams.TWO_WAY_GATHER, "scheme": scheme, "width": tiles}, (n,)))
-    model = streams.predicted(streams.TWO_WAY_GATHER, tiles, n, scheme=scheme)
+        "kind": kind, "scheme": scheme, "width": tiles}, (n,)))
+    model = streams.predicted(kind, tiles, n, scheme=scheme)
     assert abs(cycles - model) <= 0.05 * model + 64
 
 

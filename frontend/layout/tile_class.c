@@ -32,7 +32,7 @@ typedef struct {
   Span span;               /* the first @set_tile_code with it */
   uint32_t first_tile;
   uint32_t n_leaves;
-  PoolId *leaves;          /* of the parameter struct, parts with parts flattened */
+  PoolId *leaves;          /* of the parameter struct: those without parts */
   PoolId *symbols;         /* what the group's symbolic parameters are here */
   uint32_t n_contents;
   const LayoutSymbol *contents;
