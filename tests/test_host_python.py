@@ -737,6 +737,50 @@ def test_cs_python_remembers_nothing_about_shell_scripts(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def pyenv_root(tmp_path):
+    """A root of pyenv with two versions, and a shim that says that it was asked."""
+    root = tmp_path / "pyenv"
+    for name in ("3.11.7", "mine"):
+        (root / "versions" / name / "bin").mkdir(parents=True)
+        (root / "versions" / name / "bin" / "python3").symlink_to("/usr/bin/python3")
+    (root / "shims").mkdir()
+    shim = root / "shims" / "python3"
+    shim.write_text('#!/usr/bin/env bash\necho x >>"$0.asked"\nexec /usr/bin/python3 "$@"\n')
+    shim.chmod(0o755)
+    return root
+
+
+@pytest.mark.parametrize("of_variable,of_folder,of_root,taken", (
+    ("mine", "3.11.7\n", "3.11.7\n", "mine"),
+    ("", "mine", "3.11.7\n", "mine"),
+    ("", None, "3.11.7\n", "3.11.7"),
+    ("", None, None, None),
+    ("", None, "system\n", None),
+    ("", None, "3.11.7\nmine\n", None),
+    ("", "# chosen by hand\nmine\n", "mine\n", None),
+    ("3.11.7:mine", None, "mine\n", None),
+    ("removed", None, "mine\n", None),
+))
+def test_cs_python_chooses_as_pyenv_does_without_its_shim(tmp_path, of_variable, of_folder, of_root,
+                                                          taken):
+    """Where pyenv's choice is no single installed version, the shim has to say it."""
+    root = pyenv_root(tmp_path)
+    work = tmp_path / "a" / "b"
+    work.mkdir(parents=True)
+    if of_folder is not None:
+        (tmp_path / "a" / ".python-version").write_text(of_folder)
+    if of_root is not None:
+        (root / "version").write_text(of_root)
+    out = harness.run(
+        [harness.tool("cs_python"), "-c", "import numpy, sys; print(sys.executable)"], cwd=work,
+        env={"PYENV_ROOT": str(root), "PYENV_VERSION": of_variable, "PYENV_DIR": "",
+             "PYTHONPATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache"),
+             "PATH": f"{root}/shims:/usr/bin:/bin"}).out
+    expected = f"{root}/versions/{taken}/bin/python3" if taken else "/usr/bin/python3"
+    assert out == f"{expected}\n"
+    assert (root / "shims" / "python3.asked").exists() == (taken is None)
+
+
 def test_cs_python_makes_no_folder_for_who_has_no_home(tmp_path):
     log = tmp_path / "made"
     (tmp_path / "mkdir").write_text(f'#!/bin/sh\necho "$@" >>{log}\n')
