@@ -6,11 +6,13 @@
 #include <string.h>
 
 enum { EXIT_USAGE = 2 };
+enum { OPT_PASSES = 256, OPT_AT_LEVEL, OPT_DUMP, OPT_LOCS, OPT_ROUND_TRIP, OPT_FORMAT, OPT_HELP };
+
 
 typedef struct {
   const char *path, *passes;
   IrOptOptions opt;
-  bool optimise, locs, round_trip;
+  bool optimise, locs, round_trip, help;
   DiagFormat format;
 } ToolOptions;
 
@@ -23,6 +25,7 @@ static void print_usage(FILE *out)
         "  --locs              print source locations\n"
         "  --round-trip        print what reading the printed module gives\n"
         "  --diag-format=text|json\n"
+        "  --help              print this and stop\n"
         "passes:\n", out);
   for (size_t i = 0; (name = ir_pass_name(i, &text)); i++)
     fprintf(out, "  %-10s %s\n", name, text);
@@ -42,30 +45,63 @@ static bool parse_format(const char *text, DiagFormat *format)
   return strcmp(text, "json") == 0 || strcmp(text, "text") == 0;
 }
 
-static bool parse_options(int argc, char **argv, ToolOptions *o)
+static const struct option long_options[] = {
+  {"passes", required_argument, NULL, OPT_PASSES},
+  {"level", required_argument, NULL, OPT_AT_LEVEL},
+  {"dump-after", required_argument, NULL, OPT_DUMP},
+  {"locs", no_argument, NULL, OPT_LOCS},
+  {"round-trip", no_argument, NULL, OPT_ROUND_TRIP},
+  {"diag-format", required_argument, NULL, OPT_FORMAT},
+  {"help", no_argument, NULL, OPT_HELP},
+  {NULL, 0, NULL, 0},
+};
+
+static int refuse_value(const char *option, const char *known, const char *found)
 {
-  static const struct option longs[] = {
-    {"passes", required_argument, NULL, 'p'},     {"level", required_argument, NULL, 'l'},
-    {"dump-after", required_argument, NULL, 'd'}, {"locs", no_argument, NULL, 'L'},
-    {"round-trip", no_argument, NULL, 'r'},       {"diag-format", required_argument, NULL, 'f'},
-    {NULL, 0, NULL, 0}};
-  bool ok = true;
-  int c;
+  fprintf(stderr, "ir-opt: %s takes %s, not '%s'\n", option, known, found);
+  return EXIT_USAGE;
+}
+
+static int take_option(ToolOptions *o, int code)
+{
+  switch (code) {
+  case 'O':
+    o->optimise = parse_level(optarg, &o->opt.level);
+    return o->optimise ? EXIT_SUCCESS : refuse_value("-O", "0, 1 or 2", optarg);
+  case OPT_PASSES: o->passes = optarg; return EXIT_SUCCESS;
+  case OPT_AT_LEVEL:
+    return parse_level(optarg, &o->opt.level) ? EXIT_SUCCESS
+                                              : refuse_value("--level", "0, 1 or 2", optarg);
+  case OPT_DUMP: o->opt.dump_after = optarg; return EXIT_SUCCESS;
+  case OPT_LOCS: o->locs = true; return EXIT_SUCCESS;
+  case OPT_ROUND_TRIP: o->round_trip = true; return EXIT_SUCCESS;
+  case OPT_FORMAT:
+    return parse_format(optarg, &o->format) ? EXIT_SUCCESS
+                                            : refuse_value("--diag-format", "text or json", optarg);
+  default: o->help = true; return EXIT_SUCCESS;
+  }
+}
+
+/* The exit code of a wrong command line, after saying what is wrong; else 0. */
+static int parse_options(int argc, char **argv, ToolOptions *o)
+{
+  int code;
   *o = (ToolOptions){.opt = {.level = 1, .dump_to = stdout}};
-  while (ok && (c = getopt_long(argc, argv, "O:", longs, NULL)) != -1) {
-    switch (c) {
-    case 'O': ok = o->optimise = parse_level(optarg, &o->opt.level); break;
-    case 'p': o->passes = optarg; break;
-    case 'l': ok = parse_level(optarg, &o->opt.level); break;
-    case 'd': o->opt.dump_after = optarg; break;
-    case 'L': o->locs = true; break;
-    case 'r': o->round_trip = true; break;
-    case 'f': ok = parse_format(optarg, &o->format); break;
-    default: ok = false;
+  opterr = 0;
+  while ((code = getopt_long(argc, argv, ":O:", long_options, NULL)) != -1) {
+    if (code == '?' || code == ':') {
+      command_line_report_rejected("ir-opt", code, argv, long_options);
+      return EXIT_USAGE;
     }
+    int result = take_option(o, code);
+    if (result != EXIT_SUCCESS)
+      return result;
   }
   o->path = argv[optind];
-  return ok && optind + 1 == argc;
+  if (o->help || optind + 1 == argc)
+    return EXIT_SUCCESS;
+  print_usage(stderr);
+  return EXIT_USAGE;
 }
 
 static IrModule *read_module(Arena *arena, SourceMap *sources, Diags *diags, const char *path,
@@ -110,16 +146,19 @@ static int run_file(const ToolOptions *o, Arena *arena, SourceMap *sources, Diag
 int main(int argc, char **argv)
 {
   ToolOptions o;
-  if (!parse_options(argc, argv, &o)) {
-    print_usage(stderr);
-    return EXIT_USAGE;
+  int code = parse_options(argc, argv, &o);
+  if (code != EXIT_SUCCESS)
+    return code;
+  if (o.help) {
+    print_usage(stdout);
+    return command_line_end("ir-opt", EXIT_SUCCESS);
   }
   Arena *arena = arena_create("module");
   SourceMap *sources = source_map_create();
   Diags *diags = diags_create(sources);
-  int code = run_file(&o, arena, sources, diags);
+  code = run_file(&o, arena, sources, diags);
   diags_destroy(diags);
   source_map_destroy(sources);
   arena_destroy(arena);
-  return code;
+  return command_line_end("ir-opt", code);
 }

@@ -324,5 +324,5 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < arrlenu(console.scripts); i++)
     fclose(console.scripts[i]);
   arrfree(console.scripts);
-  return status;
+  return command_line_end("wse-dbg", (int)status);
 }

@@ -231,17 +231,28 @@ static bool show_file(const char *name, Choice choice)
 
 /* ---- command line ---------------------------------------------------------------------------- */
 
+static const struct { const char *name; unsigned show; } parts[] = {
+  {"-h", SHOW_HEADER}, {"--file-header", SHOW_HEADER}, {"-S", SHOW_SECTIONS},
+  {"--sections", SHOW_SECTIONS}, {"-s", SHOW_SYMBOLS}, {"--sym", SHOW_SYMBOLS},
+  {"--syms", SHOW_SYMBOLS}, {"--symbols", SHOW_SYMBOLS}, {"--help", SHOW_HELP},
+};
+
 static unsigned part_of(const char *word)
 {
-  static const struct { const char *name; unsigned show; } parts[] = {
-    {"-h", SHOW_HEADER}, {"--file-header", SHOW_HEADER}, {"-S", SHOW_SECTIONS},
-    {"--sections", SHOW_SECTIONS}, {"-s", SHOW_SYMBOLS}, {"--sym", SHOW_SYMBOLS},
-    {"--syms", SHOW_SYMBOLS}, {"--symbols", SHOW_SYMBOLS}, {"--help", SHOW_HELP},
-  };
   for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
     if (strcmp(parts[i].name, word) == 0)
       return parts[i].show;
   return 0;
+}
+
+static void report_unknown(const char *word)
+{
+  const char *names[ARRAY_COUNT(parts) + 1] = {"tile"};
+  size_t n = 1;
+  for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+    if (parts[i].name[1] == '-')
+      names[n++] = parts[i].name + 2;
+  command_line_report_unknown("cs_readelf", word, names, n);
 }
 
 static bool read_option(const char *word, Choice *choice)
@@ -251,9 +262,14 @@ static bool read_option(const char *word, Choice *choice)
   choice->show |= part;
   if (part)
     return true;
+  if (strncmp(word, "--tile=", strlen("--tile=")) != 0) {
+    report_unknown(word);
+    return false;
+  }
   if (sscanf(word, "--tile=%5u,%5u%n", &choice->x, &choice->y, &length) == 2 && !word[length])
     return choice->has_tile = true;
-  fprintf(stderr, "cs_readelf: error: no option '%s'; --help lists them\n", word);
+  fprintf(stderr, "cs_readelf: --tile takes two numbers, as in '--tile=3,1', not '%s'\n",
+          word + strlen("--tile="));
   return false;
 }
 
@@ -269,7 +285,7 @@ int main(int argc, char **argv)
       return EXIT_FAILURE;
   if (choice.show & SHOW_HELP || n_files == 0) {
     fputs(usage, choice.show & SHOW_HELP ? stdout : stderr);
-    return choice.show & SHOW_HELP ? EXIT_SUCCESS : EXIT_FAILURE;
+    return command_line_end("cs_readelf", choice.show & SHOW_HELP ? EXIT_SUCCESS : EXIT_FAILURE);
   }
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-')
@@ -278,9 +294,5 @@ int main(int argc, char **argv)
       printf("%s:\n", argv[i]);
     good &= show_file(argv[i], choice);
   }
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    fprintf(stderr, "cs_readelf: error: cannot write: %s\n", strerror(errno));
-    return EXIT_FAILURE;
-  }
-  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+  return command_line_end("cs_readelf", good ? EXIT_SUCCESS : EXIT_FAILURE);
 }

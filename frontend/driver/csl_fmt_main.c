@@ -6,7 +6,7 @@
 #include <stb_ds.h>
 #include <stdlib.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, OPT_CHECK = 256 };
 typedef struct { bool check, in_place; } FmtOptions;
 
 static void print_usage(FILE *out)
@@ -81,16 +81,19 @@ static bool format_file(const FmtOptions *o, const char *path)
 int main(int argc, char **argv)
 {
   static const struct option long_options[] = {{"in-place", no_argument, NULL, 'i'},
-                                               {"check", no_argument, NULL, 'c'},
+                                               {"check", no_argument, NULL, OPT_CHECK},
                                                {"help", no_argument, NULL, 'h'},
                                                {NULL, 0, NULL, 0}};
   FmtOptions options = {false, false};
-  for (int code; (code = getopt_long(argc, argv, "ih", long_options, NULL)) != -1;) {
+  opterr = 0;
+  for (int code; (code = getopt_long(argc, argv, ":ih", long_options, NULL)) != -1;) {
     switch (code) {
     case 'i': options.in_place = true; break;
-    case 'c': options.check = true; break;
-    case 'h': print_usage(stdout); return EXIT_SUCCESS;
-    default: return EXIT_USAGE;      /* getopt has said why */
+    case OPT_CHECK: options.check = true; break;
+    case 'h': print_usage(stdout); return command_line_end("csl-fmt", EXIT_SUCCESS);
+    default:
+      command_line_report_rejected("csl-fmt", code, argv, long_options);
+      return EXIT_USAGE;
     }
   }
   if (options.check && options.in_place) {
@@ -100,5 +103,5 @@ int main(int argc, char **argv)
   bool ok = optind < argc || format_file(&options, "-");
   for (int i = optind; i < argc; i++)
     ok &= format_file(&options, argv[i]);
-  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+  return command_line_end("csl-fmt", ok ? EXIT_SUCCESS : EXIT_FAILURE);
 }

@@ -43,5 +43,5 @@ int main(int argc, char **argv)
   options_free(&options);
   source_map_destroy(sources);
   arena_destroy(arena);
-  return result;
+  return command_line_end("cslc", result);
 }

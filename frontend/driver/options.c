@@ -285,55 +285,6 @@ static int ignore_option(int code)
   return GO_ON;
 }
 
-static void print_nearest(const char *name)
-{
-  const char *names[ARRAY_COUNT(long_options)];
-  size_t n = 0;
-  for (const struct option *o = long_options; o->name != NULL; o++)
-    names[n++] = o->name;
-  const char *near = base_nearest(name, names, n);
-  if (near)
-    fprintf(stderr, "did you mean '--%s'?\n", near);
-  else
-    fprintf(stderr, "run 'cslc --help' for the options\n");
-}
-
-/* Options that begin with `name`, if it is short for several; false: it is short for none. */
-static bool print_beginnings(const char *name)
-{
-  bool found = false;
-  for (const struct option *o = long_options; o->name != NULL; o++) {
-    if (strncmp(o->name, name, strlen(name)) != 0)
-      continue;
-    if (!found)
-      fprintf(stderr, "cslc: '--%s' is the beginning of several options:", name);
-    fprintf(stderr, " --%s", o->name);
-    found = true;
-  }
-  fprintf(stderr, found ? "\n" : "");
-  return found;
-}
-
-/* What getopt does not take.  `given`: the argument; `code`: the letter of a short option, what a
- * long one that takes no value stands for, or 0 for another long one. */
-static int report_rejected(const char *given, int code)
-{
-  char name[64];
-  if (code >= OPT_FIRST_LONG)
-    return usage_error("--%s takes no value%s", option_name(code), "");
-  if (code != 0) {
-    const char letter[] = {(char)code, 0};
-    return usage_error("there is no option '-%s'%s", letter, "");
-  }
-  snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
-  const char *text = name + strspn(name, "-");
-  if (!print_beginnings(text)) {
-    fprintf(stderr, "cslc: there is no option '%s'\n", name);
-    print_nearest(text);
-  }
-  return EXIT_USAGE;
-}
-
 static int take_option(Cli *cli, int code, const char *arg)
 {
   Options *o = cli->options;
@@ -468,10 +419,11 @@ int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, 
   opterr = 0;
   int code;
   while ((code = getopt_long(argc, argv, ":o:O:g::hv", long_options, NULL)) != -1) {
-    const char *given = argv[optind - 1];
-    int result = code == ':' ? usage_error("'%s' needs a value%s", given, "")
-               : code == '?' ? report_rejected(given, optopt)
-               : take_option(&cli, code, optarg);
+    if (code == ':' || code == '?') {
+      command_line_report_rejected("cslc", code, argv, long_options);
+      return EXIT_USAGE;
+    }
+    int result = take_option(&cli, code, optarg);
     if (result != GO_ON)
       return result;
   }

@@ -183,10 +183,13 @@ static bool parse_option(Query *q, int code, const char *text)
 static int parse_line(Query *q, int argc, char **argv, bool *is_done)
 {
   int code, index = 0;
-  while ((code = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
+  opterr = 0;
+  while ((code = getopt_long(argc, argv, ":h", long_options, &index)) != -1) {
     *is_done = code == 'h' || code == OPT_HELP || code == OPT_VERSION;
-    if (code == '?')
-      return usage_error("this option is not known, or lacks its value", NULL);
+    if (code == '?' || code == ':') {
+      command_line_report_rejected("wse-model", code, argv, long_options);
+      return EXIT_USAGE;
+    }
     if (code == OPT_VERSION)
       printf("wse-model %s\n", WSE_VERSION);
     else if (*is_done)
@@ -414,7 +417,7 @@ static int answer_cluster(const Query *q)
   return result;
 }
 
-int main(int argc, char **argv)
+static int answer_line(int argc, char **argv)
 {
   enum { DOCUMENTED_T_R = 2 };   /* the thesis' T_R, the default of the command */
   Query q = {.t_r = DOCUMENTED_T_R, .simd = SIMD_WSE2, .scheme = "split", .channels = 2,
@@ -432,4 +435,9 @@ int main(int argc, char **argv)
   if (strcmp(q.command, "cluster") == 0)
     return answer_cluster(&q);
   return strcmp(q.command, "best") == 0 ? answer_best(&q) : answer_tree(&q);
+}
+
+int main(int argc, char **argv)
+{
+  return command_line_end("wse-model", answer_line(argc, argv));
 }

@@ -1,9 +1,9 @@
 /* ir/base: the foundation of every layer.
  *
- * Reading order: arena, intern_str, source, diag, fp, file, status_line, frame.  Nothing here knows
- * of CSL, of the IR or of the machine.  Three lifetimes exist in the project: a session arena
- * (sources, AST, pool), a pass arena that is reset, and arrays sized once by their owner; small
- * things are never freed one by one.
+ * Reading order: arena, intern_str, source, diag, fp, file, status_line, command_line, frame.
+ * Nothing here knows of CSL, of the IR or of the machine.  Three lifetimes exist in the project: a
+ * session arena (sources, AST, pool), a pass arena that is reset, and arrays sized once by their
+ * owner; small things are never freed one by one.
  */
 #ifndef BASE_H
 #define BASE_H
@@ -203,6 +203,21 @@ void status_line_show(StatusLine *line, const char *format, ...) BASE_PRINTF(2, 
 /* Makes room for other text. */
 void status_line_hide(StatusLine *line);
 void status_line_end(StatusLine *line);
+
+/* ---- command_line.c: what every tool says of its command line ------------------------ */
+
+struct option;
+/* Writes to stderr that `tool` has no option `given` ("--name" or "--name=value"), and the nearest
+ * of its long `names`, or where it lists them. */
+void command_line_report_unknown(const char *tool, const char *given, const char *const *names,
+                                 size_t count);
+/* The same for what getopt_long has rejected with `result`, '?' or ':'.  `opterr` is 0, `letters`
+ * begin with ':', and no long option has a letter as its value that is no short option, too. */
+void command_line_report_rejected(const char *tool, int result, char *const *argv,
+                                  const struct option *options);
+/* `code`, the exit code of `tool`, unless what it wrote to standard output is lost: then 1, after
+ * saying so. */
+int command_line_end(const char *tool, int code);
 
 /* ---- diag.c -------------------------------------------------------------------------- */
 

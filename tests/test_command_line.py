@@ -1,0 +1,42 @@
+"""What the tools say of options that they do not have, and of output that is lost."""
+
+import pytest
+
+import harness
+
+TOOLS = ("cslc", "wse-emu", "wse-dbg", "wse-model", "csl-fmt", "csl-ls", "cs_readelf", "ir-opt")
+
+
+@pytest.mark.parametrize("tool, argument, message", [
+    ("csl-fmt", "--chek", "there is no option '--chek'\ndid you mean '--check'?\n"),
+    ("csl-fmt", "--nothing", "there is no option '--nothing'\nrun 'csl-fmt --help'"),
+    ("csl-fmt", "-c", "there is no option '-c'\n"),
+    ("csl-fmt", "--check=yes", "--check takes no value\n"),
+    ("csl-fmt", "--help=yes", "--help takes no value\n"),
+    ("ir-opt", "--pases=dce", "there is no option '--pases'\ndid you mean '--passes'?\n"),
+    ("ir-opt", "--passes", "'--passes' needs a value\n"),
+    ("ir-opt", "--level=7", "--level takes 0, 1 or 2, not '7'\n"),
+    ("ir-opt", "--l", "'--l' is the beginning of several options: --level --locs\n"),
+    ("wse-model", "--patern=chain", "there is no option '--patern'\ndid you mean '--pattern'?\n"),
+    ("wse-model", "--op", "'--op' needs a value\n"),
+    ("cs_readelf", "--symbls", "there is no option '--symbls'\ndid you mean '--symbols'?\n"),
+    ("cs_readelf", "--tiles=1,1", "there is no option '--tiles'\ndid you mean '--tile'?\n"),
+    ("cs_readelf", "--tile=1", "--tile takes two numbers, as in '--tile=3,1', not '1'\n"),
+])
+def test_options_that_there_are_not(tool, argument, message):
+    ran = harness.run([harness.tool(tool), argument], expect=1 if tool == "cs_readelf" else 2)
+    assert ran.err.startswith(f"{tool}: {message}") and ran.out == ""
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_help_that_is_lost_is_an_error(tool):
+    assert harness.run([harness.tool(tool), "--help"]).out
+    ran = harness.run(["bash", "-c", f"{harness.tool(tool)} --help > /dev/full"], expect=1)
+    assert "cannot write" in ran.err and "No space left" in ran.err
+
+
+def test_an_answer_of_the_model_that_is_lost_is_an_error():
+    question = "predict --op=reduce --pattern=chain --pes=4 --len=4"
+    ran = harness.run(["bash", "-c", f"{harness.tool('wse-model')} {question} > /dev/full"],
+                      expect=1)
+    assert "wse-model: error: cannot write to standard output" in ran.err
