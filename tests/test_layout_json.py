@@ -516,6 +516,64 @@ def test_mistakes_of_a_script(tmp_path):
         """)
 
 
+# `mark` at the end of a line names it.
+MARKS = """
+def place(mark):
+    lines = open(__file__).read().splitlines()
+    number = next(i for i, line in enumerate(lines, 1) if line.endswith("# " + mark))
+    return f"{os.path.basename(__file__)}:{number}:{len(lines[number - 1]) - len(lines[number - 1].lstrip()) + 1}: "
+"""
+
+
+@pytest.mark.parametrize("wrong, said", [
+    ("region.place(1, 1)  # mark", "error: regions 'late' and 'a' both have tile 1,1"),
+    ("region.set_symbol_all('A', np.zeros(1, int), 1, 1)\n"
+     "layout.create_code_region('none.csl', 'none', 1, 1).place(9, 9)  # mark",
+     "error: cannot find 'none.csl'"),
+    ("region.set_param_all(Color('own', 30))  # mark",
+     "error: 'colors[2].value' of the layout must be a whole number from 0 to 23"),
+    ("i, o = step('b', 7, 1, 1, size=6)\nlayout.connect(first[1], i)  # mark",
+     "error: 'connections[0]' of the layout must be ports of one size"),
+    ("layout.create_output_stream(first[1], io_loc=IntVector(  # mark\n    1, 1))",
+     "error: stream 'a.tx' cannot end at tile 1,1"),
+    ("region.paint_all(Color('x', 2), [out] * 5)  # mark",
+     "error: 'regions[1].paint[0].positions' of the layout must be 1 to 4 switch positions"),
+    ("region.paint_all(Color('x', 2), [out])\n"
+     "region.create_input_port(Color('x'), Edge.LEFT, [to_ramp], 1)\n"
+     "region.create_input_port(Color('x'), Edge.TOP, [to_ramp], 1)  # mark",
+     "error: tile 4,4 has two routes of one color"),
+    ("region.create_input_port(Color('x'), Edge.LEFT, [to_ramp], 1)  # mark",
+     "warning: port 'late.x' is joined to nothing"),
+])
+def test_messages_show_the_line_of_the_script(tmp_path, wrong, said):
+    lines = "\n        ".join(wrong.splitlines())
+    script(tmp_path, f"""
+        import os
+        {MARKS.strip().replace(chr(10), chr(10) + "        ")}
+        first = step("a", 1, 1, 1)
+        region = layout.create_code_region("block.csl", "late", 1, 1)
+        region.place(4, 4)
+        to_ramp = RoutingPosition().set_output([Route.RAMP])
+        out = RoutingPosition().set_input([Route.RAMP]).set_output([Route.EAST])
+        {lines}
+        shown = message(started)
+        assert place("mark") + {said!r} in shown, (place("mark"), shown)
+        """)
+
+
+def test_the_call_behind_a_tile_is_where_its_region_is_made(tmp_path):
+    script(tmp_path, f"""
+        import os
+        {MARKS.strip().replace(chr(10), chr(10) + "        ")}
+        region = layout.create_code_region("block.csl", "blocks", 1, 1)  # made
+        for name, value in {{"columns": 70000, "rows": 1, "scale": 0.5, "twice": False}}.items():
+            region.set_param_all(name, value)
+        shown = message(started)
+        assert place("made") + "error: parameter 'columns' is of type 'u16'" in shown, shown
+        assert place("made") + "note: in the program of tile (0, 0)" in shown, shown
+        """)
+
+
 @pytest.mark.parametrize("value, positions, said", [
     (24, 1, "'colors[0].value' of the layout must be a whole number from 0 to 23"),
     (-1, 1, "'colors[0].value' of the layout must be a whole number from 0 to 23"),
@@ -686,6 +744,22 @@ def test_a_wrong_file_is_explained(tmp_path, name):
     ran = cslc(tmp_path, content, expect=1)
     assert said in ran.err and ran.err.count("error:") == 1, ran.err
     assert "l.json:1:" in ran.err
+
+
+def test_a_fabric_that_no_option_gives_is_not_too_large_either(tmp_path):
+    ran = cslc(tmp_path, layout(connections=[], ports=[], regions=[region(x=900)]), expect=1)
+    assert "error: the fabric of 901 x 2 is larger than the machine's 757 x 996" in ran.err
+
+
+@pytest.mark.parametrize("at", [5, "", "script.py", "script.py:", "script.py:0", "script.py:3",
+                                "none.py:1", "script.py:999999999999999999999", "./:1"])
+def test_a_place_that_there_is_not_leaves_the_file(tmp_path, at):
+    (tmp_path / "script.py").write_text("one = 1\n  two = 2 \t\n")
+    wrong = layout(regions=[region(source="none.csl", at=at), region("b", x=4)])
+    assert "l.json:1:1: error: cannot find 'none.csl'" in cslc(tmp_path, wrong, expect=1).err
+    wrong["regions"][0]["at"] = "script.py:2"
+    assert ("script.py:2:3: error: cannot find 'none.csl' [import_not_found]\n  two = 2 \t\n"
+            "  ^~~~~~~\n") in cslc(tmp_path, wrong, expect=1).err
 
 
 def test_no_path_is_left(tmp_path):   # no_path

@@ -185,6 +185,9 @@ static void check_geometry(Session *session, const LayoutResult *l)
 {
   const Options *o = session->options;
   const Machine *m = machine_get(o->arch);
+  if (l->fabric_width > m->max_fabric_width || l->fabric_height > m->max_fabric_height)
+    diag_fabric_too_large(session->diags, l->rectangle_span, l->fabric_width, l->fabric_height,
+                          m->max_fabric_width, m->max_fabric_height);
   if (o->fabric_width == 0)
     return;
   Extent x = {"x", "width", l->offset_x, l->width, l->fabric_width};
@@ -200,9 +203,6 @@ static void check_geometry(Session *session, const LayoutResult *l)
   if (diags_error_count(session->diags) > errors)
     diag_geometry_options(session->diags, at, (unsigned)column.fabric, (unsigned)row.fabric,
                           column.offset, row.offset);
-  if (l->fabric_width > m->max_fabric_width || l->fabric_height > m->max_fabric_height)
-    diag_fabric_too_large(session->diags, l->rectangle_span, l->fabric_width, l->fabric_height,
-                          m->max_fabric_width, m->max_fabric_height);
 }
 
 void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,

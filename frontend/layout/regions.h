@@ -12,10 +12,12 @@ typedef struct { uint32_t n; PortMask rx[MAX_SWITCH_POSITIONS], tx[MAX_SWITCH_PO
   RegionRoutes;
 
 enum { REGION_COLOR_OPEN = -1 };
+/* Each element has the place that messages about it show: the line of the host script that made it,
+ * or what the element is part of. */
 /* value: REGION_COLOR_OPEN until one is chosen. */
-typedef struct { const char *name; int64_t value; } RegionColor;
+typedef struct { const char *name; Span span; int64_t value; } RegionColor;
 /* Rectangles of paints and parameters are relative to the region. */
-typedef struct { RegionRect rect; uint32_t color; RegionRoutes routes; } RegionPaint;
+typedef struct { Span span; RegionRect rect; uint32_t color; RegionRoutes routes; } RegionPaint;
 typedef struct {
   RegionRect rect;
   const char *name;
@@ -31,6 +33,7 @@ typedef struct {
 } RegionSymbol;
 typedef struct {
   const char *name, *source;
+  Span span, placed;           /* placed: where the script says where it lies */
   RegionRect rect;             /* in the layout */
   uint32_t n_params, n_paints, n_symbols;
   RegionParam *params;
@@ -39,6 +42,7 @@ typedef struct {
 } Region;
 typedef struct {
   const char *name;
+  Span span;
   uint32_t region, color;
   Port edge;
   uint32_t first, count;       /* tiles of the edge, from the west or north */
@@ -47,9 +51,10 @@ typedef struct {
   RegionRoutes routes;         /* the other side of each position is the edge */
   bool is_joined;
 } RegionPort;
-typedef struct { uint32_t from, to; } RegionConnection;   /* ports */
+typedef struct { Span span; uint32_t from, to; } RegionConnection;   /* ports */
 typedef struct {
   const char *name;
+  Span span;
   uint32_t port;
   bool has_place;
   uint32_t x, y;               /* of the tile that stands for the host; chosen unless given */
@@ -57,7 +62,7 @@ typedef struct {
 
 typedef struct {
   Session *session;
-  Span span;                   /* the file: where messages point */
+  Span span;                   /* of the script's compilation, or the file */
   uint32_t n_colors, n_regions, n_ports, n_connections, n_streams;
   RegionColor *colors;
   Region *regions;

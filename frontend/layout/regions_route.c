@@ -17,7 +17,7 @@ enum { USE_NONE, USE_KNOWN, USE_ROUTED };
 enum { MARGIN = 1, MOST_USES = 1 << 27, MOST_COLORS = 1 << 12 };
 
 /* Who has set the route of a net in a tile. */
-typedef struct { const char *name; uint32_t color; bool is_port; } Painter;
+typedef struct { const char *name; Span span; uint32_t color; bool is_port; } Painter;
 typedef struct { uint64_t key; Painter value; } PaintedRoute;
 
 /* The grid has a margin around the regions, where paths and the host's tiles find place; it is cut
@@ -31,7 +31,7 @@ typedef struct {
   uint32_t n_nets;
   uint32_t *net_of;            /* by color of the layout */
   uint32_t **uses;             /* by net, then tile */
-  PaintedRoute *painted;       /* stb_ds map: by net and tile, while regions are painted */
+  PaintedRoute *painted;       /* stb_ds map: by net and tile, of regions and ports */
   uint32_t *uses_before;       /* of the net at hand, while ways are tried */
   int *color_of;               /* by net */
   bool *switched;              /* by net: some tile has several positions */
@@ -68,6 +68,13 @@ static const char *tile_text(const Plan *p, uint32_t tile)
                       (int)(tile / p->width) - MARGIN);
 }
 
+/* Where a host script says the other of two things, if that is somewhere else. */
+static void note_first(const Plan *p, Span at, Span first)
+{
+  if (first.off != at.off)
+    diag_first_here(p->l->session->diags, first);
+}
+
 static bool make_grid(Plan *p)
 {
   RegionLayout *l = p->l;
@@ -99,8 +106,10 @@ static bool make_grid(Plan *p)
       uint32_t tile = tile_at(p, region->rect.x + k % region->rect.width,
                               region->rect.y + k / region->rect.width);
       if (p->region_of[tile]) {
-        diag_regions_overlap(l->session->diags, l->span, region->name,
-                             l->regions[p->region_of[tile] - 1].name, tile_text(p, tile));
+        const Region *first = &l->regions[p->region_of[tile] - 1];
+        diag_regions_overlap(l->session->diags, region->placed, region->name, first->name,
+                             tile_text(p, tile));
+        note_first(p, region->placed, first->placed);
         return false;
       }
       p->region_of[tile] = i + 1;
@@ -137,7 +146,7 @@ static bool make_nets(Plan *p)
     if (color->value == REGION_COLOR_OPEN)
       continue;
     if (named[net[i]] && p->color_of[net[i]] != color->value) {
-      diag_connected_colors(l->session->diags, l->span, named[net[i]], color->name);
+      diag_connected_colors(l->session->diags, color->span, named[net[i]], color->name);
       return false;
     }
     named[net[i]] = color->name;
@@ -188,9 +197,10 @@ static void paint_routes(Plan *p, uint32_t tile, Painter painter, const RegionRo
   if (at >= 0 && p->uses[net][tile] != before) {
     Painter first = p->painted[at].value;
     if (first.color != painter.color || (first.is_port && painter.is_port)) {
-      diag_routes_of_one_color(p->l->session->diags, p->l->span, tile_text(p, tile), first.name,
+      diag_routes_of_one_color(p->l->session->diags, painter.span, tile_text(p, tile), first.name,
                                painter.name);
-      diag_color_of_region(p->l->session->diags, p->l->span);
+      note_first(p, painter.span, first.span);
+      diag_color_of_region(p->l->session->diags, painter.span);
     }
   }
   hmput(p->painted, key, painter);
@@ -199,7 +209,8 @@ static void paint_routes(Plan *p, uint32_t tile, Painter painter, const RegionRo
 static void paint_tile(Plan *p, uint32_t tile, const void *what)
 {
   const RegionPaint *paint = what;
-  Painter painter = {.name = p->l->colors[paint->color].name, .color = paint->color};
+  Painter painter = {.name = p->l->colors[paint->color].name, .span = paint->span,
+                     .color = paint->color};
   paint_routes(p, tile, painter, &paint->routes);
 }
 
@@ -245,7 +256,8 @@ static void paint_ports(Plan *p)
       PortMask *outer = port->is_output ? &routes.tx[k] : &routes.rx[k];
       *outer = port_bit(port->edge);
     }
-    Painter painter = {.name = port->name, .color = port->color, .is_port = true};
+    Painter painter = {.name = port->name, .span = port->span, .color = port->color,
+                       .is_port = true};
     for (uint32_t k = 0; k < port->count; k++)
       paint_routes(p, port_tile(p, port, k), painter, &routes);
   }
@@ -257,7 +269,6 @@ static bool paint_all(Plan *p)
   size_t errors = diags_error_count(p->l->session->diags);
   paint_regions(p);
   paint_ports(p);
-  hmfree(p->painted);
   return diags_error_count(p->l->session->diags) == errors;
 }
 
@@ -404,7 +415,7 @@ static bool connect_ports(Plan *p)
     const RegionPort *b = &l->ports[l->connections[i].to];
     uint32_t stuck;
     if (!connect_port(p, a, b, &stuck)) {
-      diag_no_path(l->session->diags, l->span, l->colors[a->color].name,
+      diag_no_path(l->session->diags, l->connections[i].span, l->colors[a->color].name,
                    tile_text(p, port_tile(p, a, stuck)), tile_text(p, port_tile(p, b, stuck)));
       return false;
     }
@@ -421,14 +432,14 @@ static bool connect_stream(Plan *p, const RegionStream *stream, LayoutStream *ou
   uint32_t goal = stream->has_place ? tile_at(p, stream->x, stream->y) : 0;
   uint32_t start = tile_beside(p, tile, port->edge), end = UINT32_MAX;
   if (stream->has_place && !is_free(p, goal, 0)) {
-    diag_stream_place(l->session->diags, l->span, stream->name, tile_text(p, goal));
+    diag_stream_place(l->session->diags, stream->span, stream->name, tile_text(p, goal));
     return false;
   }
   for (int through = 0; through < 2 && end == UINT32_MAX; through++)
     end = search_way(p, net, start, stream->has_place ? is_tile : is_free, goal, through);
   if (end == UINT32_MAX) {
-    diag_no_path(l->session->diags, l->span, l->colors[port->color].name, tile_text(p, tile),
-                 "the host");
+    diag_no_path(l->session->diags, stream->span, l->colors[port->color].name,
+                 tile_text(p, tile), "the host");
     return false;
   }
   route_path(p, net, end, port_opposite(port->edge), PORT_RAMP, !port->is_output);
@@ -472,12 +483,13 @@ static bool nets_meet(const Plan *p, uint32_t a, uint32_t b)
   return p->meet[a * p->n_nets + b];
 }
 
-static const char *net_name(const Plan *p, uint32_t net)
+/* The color that stands for a net in messages. */
+static const RegionColor *net_color(const Plan *p, uint32_t net)
 {
   for (uint32_t i = 0; i < p->l->n_colors; i++)
     if (p->net_of[i] == net)
-      return p->l->colors[i].name;
-  return "";
+      return &p->l->colors[i];
+  ICE("net %u has no color", net);
 }
 
 static bool check_given(Plan *p, uint32_t net)
@@ -485,8 +497,10 @@ static bool check_given(Plan *p, uint32_t net)
   for (uint32_t other = 0; other < net; other++) {
     if (!p->uses[other] || p->color_of[other] != p->color_of[net] || !nets_meet(p, net, other))
       continue;
-    diag_colors_meet(p->l->session->diags, p->l->span, net_name(p, other), net_name(p, net),
+    const RegionColor *color = net_color(p, net), *first = net_color(p, other);
+    diag_colors_meet(p->l->session->diags, color->span, first->name, color->name,
                      (unsigned)p->color_of[net]);
+    note_first(p, color->span, first->span);
     return false;
   }
   return true;
@@ -502,7 +516,8 @@ static bool choose_color(Plan *p, uint32_t net, uint32_t usable)
         nets_meet(p, net, other))
       usable &= ~(1u << p->color_of[other]);
   if (!usable) {
-    diag_no_color_left(p->l->session->diags, p->l->span, net_name(p, net));
+    const RegionColor *color = net_color(p, net);
+    diag_no_color_left(p->l->session->diags, color->span, color->name);
     return false;
   }
   p->color_of[net] = __builtin_ctz(usable);
@@ -523,7 +538,8 @@ static bool choose_colors(Plan *p)
     if (!p->uses[net] || p->color_of[net] == REGION_COLOR_OPEN)
       continue;
     if (!(usable >> p->color_of[net] & 1)) {
-      diag_color_of_streams(p->l->session->diags, p->l->span, net_name(p, net),
+      const RegionColor *color = net_color(p, net);
+      diag_color_of_streams(p->l->session->diags, color->span, color->name,
                             (unsigned)p->color_of[net]);
       return false;
     }
@@ -600,7 +616,7 @@ static void tile_symbols(Plan *p, const Region *region, uint32_t x, uint32_t y, 
 static bool fill_region(Plan *p, const Region *region, Used used)
 {
   Session *session = p->l->session;
-  const Ast *ast = files_import(session->files, region->source, NULL, p->l->span);
+  const Ast *ast = files_import(session->files, region->source, NULL, region->span);
   if (!ast)
     return false;
   BoundParams bound = bound_params_create(p->arena, region->n_params);
@@ -610,7 +626,7 @@ static bool fill_region(Plan *p, const Region *region, Used used)
                  used.x;
     LayoutTile *tile = &p->out->tiles[t];
     *tile = (LayoutTile){.ast = ast, .params = tile_params(p, region, x, y, &bound),
-                         .span = p->l->span};
+                         .span = region->span};
     tile_symbols(p, region, x, y, tile);
   }
   return true;
@@ -640,6 +656,14 @@ static bool fill_streams(Plan *p, Used used)
   return true;
 }
 
+/* Who has routed the net in the tile: a paint, a port, or the compiler for the whole layout. */
+static Span route_span(const Plan *p, uint32_t net, uint32_t tile)
+{
+  PaintedRoute *painted = p->painted;        /* the map's functions move it */
+  ptrdiff_t at = hmgeti(painted, (uint64_t)net << 32 | tile);
+  return at >= 0 ? painted[at].value.span : p->l->span;
+}
+
 static void fill_colors(Plan *p, Used used)
 {
   LayoutResult *out = p->out;
@@ -650,7 +674,7 @@ static void fill_colors(Plan *p, Used used)
         continue;
       uint32_t *set = &out->tile_sets[(t / p->width - used.y) * used.width + t % p->width - used.x];
       if (!color_set_add(out->colors, *set, (uint8_t)p->color_of[net],
-                         p->uses[net][t] - USE_ROUTED, p->l->span, set, &first))
+                         p->uses[net][t] - USE_ROUTED, route_span(p, net, t), set, &first))
         ICE("two nets of one color in a tile");
     }
   }
@@ -680,8 +704,8 @@ static bool fill_result(Plan *p)
 bool regions_route(RegionLayout *layout, LayoutResult *result)
 {
   Plan plan = {.l = layout, .out = result, .arena = layout->session->arena};
-  if (!make_grid(&plan) || !make_nets(&plan))
-    return false;
-  return paint_all(&plan) && connect_ports(&plan) && connect_streams(&plan) &&
-         choose_colors(&plan) && fill_result(&plan);
+  bool ok = make_grid(&plan) && make_nets(&plan) && paint_all(&plan) && connect_ports(&plan) &&
+            connect_streams(&plan) && choose_colors(&plan) && fill_result(&plan);
+  hmfree(plan.painted);
+  return ok;
 }

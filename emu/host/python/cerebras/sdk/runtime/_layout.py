@@ -7,6 +7,7 @@ lets cslc place it: choosing paths and colors is the compiler's work (docs/layou
 import enum
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,18 @@ class Route(enum.Enum):
 
 _EDGE_OF_ROUTE = {Route.NORTH: Edge.TOP, Route.SOUTH: Edge.BOTTOM, Route.WEST: Edge.LEFT,
                   Route.EAST: Edge.RIGHT}
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _here():
+    """The script's line that has called, as cslc shows it in messages."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame = frame.f_back
+    file, folder = frame.f_code.co_filename, os.path.join(os.getcwd(), "")
+    return f"{file.removeprefix(folder)}:{frame.f_lineno}"
 
 
 def _of_type(what, value, kind):
@@ -124,6 +137,7 @@ class Color:
 
     def __init__(self, name, value=None, region=None):
         self._local = _of_type("the name of a color", name, str)
+        self._at = _here()
         self._region = region      # the name of the region that the color is of
         self._value = None if value is None else int(value)
 
@@ -165,6 +179,7 @@ class CodeRegion:
         self.name = _of_type("the name of a region", name, str)
         self.width, self.height = (whole("width", width, 1), whole("height", height, 1))
         self._place = (0, 0)
+        self._at = self._placed_at = _here()
         self._params, self._paint, self._symbols = [], [], []
 
     # ---- where it is
@@ -174,6 +189,7 @@ class CodeRegion:
         if int(x) < 0 or int(y) < 0:
             raise ValueError(f"region {self.name!r} cannot be placed at ({x}, {y})")
         self._place = (int(x), int(y))
+        self._placed_at = _here()
 
     def _all(self):
         return [0, 0, self.width, self.height]
@@ -226,7 +242,7 @@ class CodeRegion:
             if not position.get_input() or not position.get_output():
                 raise ValueError(f"color {color.get_global_name()!r} of region {self.name!r}: a "
                                  "painted position needs inputs and outputs")
-        self._paint.append({"rect": rect, "color": self._layout._color(color),
+        self._paint.append({"at": _here(), "rect": rect, "color": self._layout._color(color),
                             "positions": [p._json() for p in positions]})
 
     # ---- parameters and data
@@ -245,7 +261,7 @@ class CodeRegion:
         if isinstance(name, Color):
             name, value = name.get_local_param_name(), name
         _of_type("the name of a parameter", name, str)
-        param = {"rect": rect, "name": name}
+        param = {"at": _here(), "rect": rect, "name": name}
         if isinstance(value, Color):
             param["color"] = self._layout._color(value)
         elif isinstance(value, (bool, np.bool_)):
@@ -272,7 +288,7 @@ class CodeRegion:
             raise ValueError(f"symbol {name!r}: {width} x {height} elements do not divide into "
                              f"{self.width} x {self.height} equal blocks")
         self._symbols.append((_of_type("the name of a symbol", name, str), data, int(width),
-                              int(height)))
+                              int(height), _here()))
 
     # ---- ports
 
@@ -296,9 +312,9 @@ class CodeRegion:
                                  f"positions of {'an output' if output else 'an input'} port have "
                                  f"{side}; its edge is the other side")
         return self._layout._add_port({
-            "name": f"{self.name}.{prefix}{color.get_local_param_name()}", "region": self.name,
-            "color": self._layout._color(color), "edge": _of_type("the edge", edge, Edge).name,
-            "output": output, "size": int(size), "positions": [p._json() for p in positions]})
+            "at": _here(), "name": f"{self.name}.{prefix}{color.get_local_param_name()}",
+            "region": self.name, "color": self._layout._color(color),
+            "edge": _of_type("the edge", edge, Edge).name, "output": output, "size": int(size), "positions": [p._json() for p in positions]})
 
     def _entry_port(self, at, color, output):
         """The port of one tile whose painted routes lead out of the region or into it."""
@@ -321,8 +337,9 @@ class CodeRegion:
             raise ValueError(f"a stream of color {name!r} at {at}: its route does not cross an "
                              f"edge of region {self.name!r}")
         return self._layout._add_port({
-            "name": f"{self.name}.{color.get_local_param_name()}", "region": self.name,
-            "color": name, "edge": edge.name, "output": output, "size": 0, "count": 1,
+            "at": _here(), "name": f"{self.name}.{color.get_local_param_name()}",
+            "region": self.name, "color": name, "edge": edge.name, "output": output, "size": 0,
+            "count": 1,
             "first": x if edge in (Edge.TOP, Edge.BOTTOM) else y,
             "positions": [{**position, **inside} for position in painted]})
 
@@ -332,12 +349,13 @@ class CodeRegion:
 
     def _json(self, folder):
         symbols = []
-        for name, data, width, height in self._symbols:
+        for name, data, width, height, at in self._symbols:
             file = Path(folder) / f"{self.name}.{name}.data"
             file.write_bytes(data.tobytes())
-            symbols.append({"name": name, "file": os.fspath(file), "columns": width,
+            symbols.append({"at": at, "name": name, "file": os.fspath(file), "columns": width,
                             "rows": height, "element_bytes": data.itemsize})
-        return {"name": self.name, "source": self._source, "x": self._place[0],
+        return {"at": self._at, "placed": self._placed_at, "name": self.name,
+                "source": self._source, "x": self._place[0],
                 "y": self._place[1], "width": self.width, "height": self.height,
                 "params": self._params, "paint": self._paint, "symbols": symbols}
 
@@ -383,7 +401,7 @@ class SdkLayout:
                             f"of a fabric's JSON file, not a {type(platform).__name__}")
         self._target = platform.target or _platform.SdkTarget.WSE3
         self._regions, self._ports, self._connections, self._streams = [], [], [], []
-        self._colors = {}
+        self._colors, self._colors_at = {}, {}     # by name: the value, the script's line
         self._joined = set()       # names of ports
 
     def create_code_region(self, source, name, width, height):
@@ -399,6 +417,7 @@ class SdkLayout:
         if known is not None and value is not None and known != value:
             raise ValueError(f"color {name!r} has the value {known}, and now {value}")
         self._colors[name] = known if value is None else value
+        self._colors_at.setdefault(name, color._at)
         return name
 
     def _add_port(self, description):
@@ -430,7 +449,7 @@ class SdkLayout:
                                  f"{wanted} port")
         self._join(tx_port)
         self._join(rx_port)
-        self._connections.append({"from": tx_port.name, "to": rx_port.name})
+        self._connections.append({"at": _here(), "from": tx_port.name, "to": rx_port.name})
 
     def _join(self, port):
         """A port has one connection or one stream."""
@@ -473,7 +492,7 @@ class SdkLayout:
                              "connect the port to a region that collects or deals out the words "
                              "at one tile")
         self._join(port)
-        stream = {"name": prefix + port.name, "port": port.name}
+        stream = {"at": _here(), "name": prefix + port.name, "port": port.name}
         if io_loc is not None:
             _vector("io_loc", io_loc)
             stream["place"] = [io_loc.x, io_loc.y]
@@ -517,8 +536,9 @@ class SdkLayout:
         folder.mkdir(parents=True, exist_ok=True)
         description = folder / "layout.json"
         description.write_text(json.dumps({
-            "format": 1, **release,
-            "colors": [{"name": n, "value": v} for n, v in self._colors.items()],
+            "format": 1, **release, "at": _here(),
+            "colors": [{"at": self._colors_at[n], "name": n, "value": v}
+                       for n, v in self._colors.items()],
             "regions": [region._json(folder) for region in self._regions],
             "ports": self._ports, "connections": self._connections, "streams": self._streams,
         }, indent=1), encoding="utf-8")
