@@ -314,7 +314,8 @@ class CodeRegion:
         return self._layout._add_port({
             "at": _here(), "name": f"{self.name}.{prefix}{color.get_local_param_name()}",
             "region": self.name, "color": self._layout._color(color),
-            "edge": _of_type("the edge", edge, Edge).name, "output": output, "size": int(size), "positions": [p._json() for p in positions]})
+            "edge": _of_type("the edge", edge, Edge).name, "output": output,
+            "size": int(size), "positions": [p._json() for p in positions]})
 
     def _entry_port(self, at, color, output):
         """The port of one tile whose painted routes lead out of the region or into it."""
