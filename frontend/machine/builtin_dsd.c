@@ -108,6 +108,7 @@ typedef struct {
   bool ok;
   PoolId element;          /* what base_address points to */
   uint32_t element_bytes;
+  uint32_t elements;       /* of the array that base_address points to; 0: to no whole array */
   IrValue base;            /* run-time parts; raw 0: known, in desc */
   IrValue base_add;        /* bytes */
   IrValue length, stride;
@@ -145,6 +146,14 @@ static PoolId pointee_element(const Sema *s, PoolId pointer)
   return key.kind == PK_ARRAY_TYPE ? key.u.array.element : pointee;
 }
 
+/* Elements of the array that the pointer points into, from there on; 0: it is no array's. */
+static uint32_t array_elements(Sema *s, PoolId pointer)
+{
+  PoolId pointee = pool_key(s->pool, pointer).u.pointer_type.pointee;
+  return pool_kind(s->pool, pointee) == PK_ARRAY_TYPE
+           ? (uint32_t)type_element_count(s->pool, pointee) : 0;
+}
+
 /* The address that a comptime pointer stands for, as part of a descriptor. */
 static bool address_of_pointer(Sema *s, PoolId value, Span span, IrDesc *desc)
 {
@@ -166,6 +175,7 @@ static void draft_base(Sema *s, DsdDraft *draft, Operand o, Span span)
     return;
   }
   draft->element = pointee_element(s, o.type);
+  draft->elements = array_elements(s, o.type);
   draft->element_bytes = type_bytes(s->pool, draft->element);
   if (draft->element_bytes == 0) {
     diag_no_run_time_address(s->diags, span);
@@ -308,8 +318,24 @@ static void memory_flags(Sema *s, DsdDraft *draft, Settings *set)
   settings_finish(s, set, "memory DSD", memory_settings, ARRAY_COUNT(memory_settings));
 }
 
+/* Warns of elements that the array does not have, as of a tensor access, which is checked where it
+ * stands.  `array`: the base address before the offset. */
+static void check_reach(Sema *s, const DsdDraft *draft, uint16_t array, Span span)
+{
+  const Descriptor *d = &draft->desc.desc;
+  bool is_known = !draft->length.raw && !draft->stride.raw && !draft->base_add.raw;
+  if (!draft->ok || !is_known || draft->elements < 2 || d->length == 0)
+    return;
+  int64_t first = (int16_t)(d->base - array) / (int64_t)draft->element_bytes;
+  int64_t last = first + d->stride * (int64_t)(d->length - 1);
+  int64_t low = first < last ? first : last, high = first < last ? last : first;
+  if (low < 0 || high >= draft->elements)
+    diag_tensor_bounds(s->diags, span, low, high, draft->elements);
+}
+
 static Operand make_mem1d(Sema *s, Settings *set)
 {
+  bool is_access = settings_take(s, set, "tensor_access") != NULL;
   DsdDraft draft = {.type = POOL(MEM1D_DSD), .ok = true, .element_bytes = 2};
   draft.desc.desc = (Descriptor){.kind = DESC_MEM1D, .stride = 1};
   draft.desc.global.raw = IR_NO_ID;
@@ -334,17 +360,12 @@ static Operand make_mem1d(Sema *s, Settings *set)
     else
       draft.stride = n.ir;
   }
+  uint16_t array = draft.desc.desc.base;
   draft_offset(s, &draft, settings_take(s, set, "offset"));
+  if (!is_access && extent)
+    check_reach(s, &draft, array, extent->span);
   memory_flags(s, &draft, set);
   return draft_finish(s, &draft, base ? base->value.name : STR_NONE);
-}
-
-/* Elements of the array that the pointer points into, from there on; 0: it is no array's. */
-static uint32_t array_elements(Sema *s, PoolId pointer)
-{
-  PoolId pointee = pool_key(s->pool, pointer).u.pointer_type.pointee;
-  return pool_kind(s->pool, pointee) == PK_ARRAY_TYPE
-           ? (uint32_t)type_element_count(s->pool, pointee) : 0;
 }
 
 /* Number of elements after which a circular buffer begins anew; 0 after reporting. */

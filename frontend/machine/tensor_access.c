@@ -175,8 +175,8 @@ static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Af
   return true;
 }
 
-/* Warns of elements that the array does not have.  Arrays of one element are left alone: programs
- * declare them to give a DSD a shape, and set its base address later. */
+/* Warns of elements that the array does not have.  Several elements of an array of one are left
+ * alone: programs declare such arrays to give a DSD a shape, and set its base address later. */
 static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
                          const int64_t *extents)
 {
@@ -189,7 +189,8 @@ static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const
     first += reach < 0 ? reach : 0;
     last += reach > 0 ? reach : 0;
   }
-  if (count > 1 && (first < 0 || last >= count))
+  bool is_shape = count == 1 && first < last;
+  if (!is_shape && (first < 0 || last >= count))
     diag_tensor_bounds(s->diags, n->head.span, first, last, count);
 }
 

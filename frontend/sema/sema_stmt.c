@@ -1136,14 +1136,42 @@ static void stmt_comptime(Sema *s, const Node *body)
   s->now = outer;
 }
 
+/* An expression that does nothing but have a value. */
+static bool is_mere_value(const Node *n)
+{
+  switch ((int)node_kind(n)) {
+  case ND_BINARY: case ND_UNARY: case ND_IDENT: case ND_MEMBER: case ND_INDEX: case ND_DEREF:
+  case ND_INT: case ND_FLOAT: case ND_CHAR: case ND_STRING: case ND_BOOL: case ND_STRUCT_INIT:
+  case ND_LIST_INIT: case ND_TENSOR_ACCESS: case ND_ARRAY_TYPE: case ND_POINTER_TYPE:
+  case ND_FN_TYPE: case ND_STRUCT_TYPE: case ND_ENUM_TYPE:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* `else => void` in a switch says that there is nothing to do. */
+static void check_used(Sema *s, const Node *n, Operand o)
+{
+  bool is_known = o.kind == OPR_COMPTIME;
+  if (operand_is_poison(o) || !is_mere_value(n) || pool_eq(o.type, POOL(VOID)) ||
+      (is_known && pool_eq(o.value, POOL(VOID))))
+    return;
+  diag_unused_value(s->diags, n->span, node_kind_name(node_kind(n)));
+  if (!is_known || pool_kind(s->pool, o.value) != PK_FUNC)
+    return;
+  const NodeFnDecl *fn = node_fn_decl(s->funcs[pool_key(s->pool, o.value).u.index].node);
+  if (fn->is_task)
+    diag_task_starts(s->diags, n->span);
+  else
+    diag_call_missing(s->diags, n->span, sema_text(s, fn->name.text));
+}
+
 static void stmt_expr(Sema *s, const Node *n)
 {
   Operand o = sema_expr(s, n, POOL(NONE));
   bool is_copy;
-  const char *useless = node_kind(n) == ND_BINARY ? "operation"
-                      : node_kind(n) == ND_UNARY ? "operation" : NULL;
-  if (useless && !operand_is_poison(o))
-    diag_unused_value(s->diags, n->span, useless);
+  check_used(s, n, o);
   if (operand_is_poison(o) || node_kind(n) != ND_BUILTIN_CALL ||
       !sema_builtin_only_yields(s->session, node_builtin_call(n)->name.text, &is_copy))
     return;
