@@ -175,21 +175,22 @@ static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Af
   return true;
 }
 
-/* Warns of elements that the array does not have.  Several elements of an array of one are left
- * alone: programs declare such arrays to give a DSD a shape, and set its base address later. */
+/* Warns of elements that the array does not have.  Indices by a variable into an array of one are
+ * left alone: programs declare such arrays to give a DSD a shape, and set its base address later. */
 static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
                          const int64_t *extents)
 {
   int64_t first = flat->constant, last = flat->constant;
   int64_t count = (int64_t)type_element_count(s->pool, array);
+  bool is_shape = false;
   for (uint32_t i = 0; i < n->vars.count; i++) {
     int64_t reach = flat->weight[i] * (extents[i] - 1);
     if (extents[i] <= 0)
       return;
+    is_shape |= count == 1 && flat->weight[i] != 0;
     first += reach < 0 ? reach : 0;
     last += reach > 0 ? reach : 0;
   }
-  bool is_shape = count == 1 && first < last;
   if (!is_shape && (first < 0 || last >= count))
     diag_tensor_bounds(s->diags, n->head.span, first, last, count);
 }
