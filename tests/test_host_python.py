@@ -738,7 +738,7 @@ def test_cs_python_remembers_nothing_about_shell_scripts(tmp_path):
 
 
 def pyenv_root(tmp_path):
-    """A root of pyenv with two versions, and a shim that says that it was asked."""
+    """A root of pyenv with two versions, and a shim that logs each start."""
     root = tmp_path / "pyenv"
     for name in ("3.11.7", "mine"):
         (root / "versions" / name / "bin").mkdir(parents=True)
