@@ -70,6 +70,7 @@ ROWS = {
     "engine": ("--engine=reference --stats=s.json", lambda o: o.stats()["engine"] == "reference"),
     "threads": ("--threads=2 --stats=s.json", lambda o: o.stats()["threads"] == 2),
     "max-cycles": ("--max-cycles=50", lambda o: o.fails_with("limit of 50 cycles")),
+    "progress": ("--progress=0", lambda o: o.fails_with("a number of seconds")),
     "timing": ("--timing=vector_start:5 --stats=s.json", lambda o: "vector_start" in str(
         o.stats()["timing"])),
     "check": ("--check=maybe", lambda o: o.fails_with("off, warn")),

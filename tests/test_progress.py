@@ -1,5 +1,5 @@
 """Long runs and compiles on a terminal say how far they have come, after a few seconds, and leave
-nothing there; elsewhere they are silent, and results are the same."""
+nothing there; elsewhere runs say so later and less often. Results are the same."""
 import json
 import os
 import pty
@@ -89,6 +89,35 @@ def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
     for key in of_the_run:
         del shown[key], silent[key]
     assert shown == silent
+
+
+LOGGED = re.compile(r"^still running after (\d+) s: cycle (\d+), [\d.e+]+ cycles/s, "
+                    r"[\d.e+]+ tiles awake, (.*); --max-cycles=(\d+) ends it$", re.M)
+
+
+@pytest.mark.parametrize("tool, action", [("wse-emu", "run"), ("cs_python", "run")])
+def test_a_long_run_without_a_terminal(image, tmp_path, tool, action):
+    """It says so now and then, and which limit ends it: an endless program looks like one."""
+    (tmp_path / "run.py").write_text(HOST)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "prog.bin").write_bytes(image.read_bytes())
+    args = {"wse-emu": [image], "cs_python": [tmp_path / "run.py", tmp_path / "out"]}[tool]
+    words = ["--progress=1", "--max-cycles=900000000"]
+    with subprocess.Popen([harness.tool(tool), *args, *(words if tool == "wse-emu" else [])],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, env={**os.environ, "WSE_ARGS": " ".join(words)},
+                          preexec_fn=harness.default_signals, text=True) as child:
+        said = ""
+        while len(LOGGED.findall(said)) < 3 and (line := child.stderr.readline()):
+            said += line
+        child.send_signal(signal.SIGINT)
+        said += child.stderr.read()
+    lines = LOGGED.findall(said)
+    assert len(lines) >= 3 and "\r" not in said, said
+    ages, cycles = [int(line[0]) for line in lines], [int(line[1]) for line in lines]
+    assert ages[0] >= 1 and all(late >= early + 1 for early, late in zip(ages, ages[1:]))
+    assert cycles == sorted(set(cycles))
+    assert all(line[2:] == (action, "900000000") for line in lines), lines
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])

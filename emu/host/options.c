@@ -16,6 +16,7 @@ enum {
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 #define DEFAULT_CYCLES TEXT(HOST_DEFAULT_MAX_CYCLES)
+#define DEFAULT_SECONDS TEXT(HOST_DEFAULT_PROGRESS_SECONDS)
 
 /* Options by number; one row each: name, argument, what --help says. */
 #define OPTION_ROWS(X)                                                                           \
@@ -40,6 +41,8 @@ enum {
   X(engine, required_argument, "fast|reference", "which engine runs")                            \
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
+  X(progress, required_argument, "SECONDS",                                                      \
+    "without a terminal, a line about a long run comes first then (default " DEFAULT_SECONDS ")") \
   X(timing, required_argument, "cs2|ROW:CYCLES,...",                                             \
     "hardware mode, or rows of docs/cycle-model.md with other values") \
   X(check, required_argument, "WORD,...",                                                        \
@@ -304,6 +307,11 @@ static bool take_limits(HostOptions *o, int option, const char *value, Diags *di
       return bad_value(diags, "--max-cycles", value, "a number of cycles");
     o->session.max_cycles = number;
     return true;
+  case OPTION_progress:
+    if (!parse_number(value, &number) || number == 0)
+      return bad_value(diags, "--progress", value, "a number of seconds");
+    o->session.progress_seconds = number;
+    return true;
   default:
     ICE("option %d has no value", option);
   }
@@ -348,7 +356,7 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
     return take_trace_format(o, value, diags);
   case OPTION_profile: case OPTION_watch: case OPTION_stop: case OPTION_dump:
     return take_observer(o, option, value, diags);
-  case OPTION_trace_region: case OPTION_trace_cycles: case OPTION_max_cycles:
+  case OPTION_trace_region: case OPTION_trace_cycles: case OPTION_max_cycles: case OPTION_progress:
     return take_limits(o, option, value, diags);
   case OPTION_engine:
     o->session.engine = engine_from_name(value);

@@ -1,4 +1,5 @@
-/* How far a long run has come, on a terminal: a pulse of the engine whose looks change a line. */
+/* How far a long run has come: a pulse of the engine whose looks change a line on a terminal; where
+ * there is none, they add lines to standard error, each after twice the time of the one before. */
 #include "emu/host/session_internal.h"
 #include "emu/ranks/ranks.h"
 #include "ir/base/platform.h"
@@ -13,6 +14,8 @@ struct Progress {
   const HostSession *session;
   FILE *terminal, *of_mpirun;   /* the second: NULL, or a stream of our own */
   StatusLine line;
+  FILE *log;                    /* NULL: there is a terminal */
+  double begun, due;            /* of the log: the run, and how old it is when the next line comes */
   uint64_t part;                /* cycles */
   double looked_at;
   bool has_rate;                /* of the last line: */
@@ -26,6 +29,8 @@ static void begin_line(Pulse *pulse)
 {
   Progress *p = progress_of(pulse);
   status_line_begin(&p->line, p->terminal);
+  p->begun = base_seconds();
+  p->due = (double)p->session->options.progress_seconds;
   p->part = FIRST_PART;
   p->looked_at = 0;
   p->has_rate = false;
@@ -55,15 +60,27 @@ static void note_rate(Progress *p, const Engine *engine, double now)
   p->active = active_of(p, engine);
 }
 
+static bool is_due(const Progress *p, double now)
+{
+  return p->log ? now - p->begun >= p->due : status_line_is_due(&p->line);
+}
+
 static void show_line(Progress *p, const Engine *engine, double now)
 {
   const HostSession *s = p->session;
   uint64_t cycle = cycle_of(p, engine);
   double seconds = now - p->rated_at, cycles = (double)(cycle - p->cycle);
   double active = (double)(active_of(p, engine) - p->active);
-  status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake, %s",
-                   cycle, seconds > 0 ? cycles / seconds : 0,
-                   cycles > 0 ? active / cycles : 0, s->phases[s->phase].action);
+  double rate = seconds > 0 ? cycles / seconds : 0, awake = cycles > 0 ? active / cycles : 0;
+  const char *action = s->phases[s->phase].action;
+  if (p->log)
+    fprintf(p->log, "still running after %.0f s: cycle %" PRIu64 ", %.3g cycles/s, "
+            "%.3g tiles awake, %s; --max-cycles=%" PRIu64 " ends it\n", now - p->begun, cycle, rate,
+            awake, action, s->options.max_cycles);
+  else
+    status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake, %s", cycle,
+                     rate, awake, action);
+  p->due *= 2;
   note_rate(p, engine, now);
 }
 
@@ -85,7 +102,7 @@ static uint64_t look_at_run(Pulse *pulse, const Engine *engine)
   uint64_t cycle = cycle_of(p, engine);
   if (!p->has_rate || cycle < p->cycle)         /* a debugger goes back, too */
     note_rate(p, engine, now);
-  else if (cycle > p->cycle && status_line_is_due(&p->line))
+  else if (cycle > p->cycle && is_due(p, now))
     show_line(p, engine, now);
   return p->part;
 }
@@ -103,14 +120,13 @@ Pulse *progress_create(HostSession *s, Pulse *next)
   if (!s->options.progress || scrolls || is_another)
     return next;
   FILE *terminal = status_line_terminal(), *of_mpirun = terminal ? NULL : terminal_of_mpirun();
-  if (!terminal && !of_mpirun)
-    return next;
   Progress *p = arena_new(s->arena, Progress);
   *p = (Progress){.pulse = {.next = next, .begin = begin_line, .end = end_line,
                             .look = look_at_run},
                   .session = s,
                   .terminal = terminal ? terminal : of_mpirun,
-                  .of_mpirun = of_mpirun};
+                  .of_mpirun = of_mpirun,
+                  .log = terminal || of_mpirun ? NULL : stderr};
   s->progress = p;
   return &p->pulse;
 }
