@@ -15,7 +15,7 @@ struct Progress {
   FILE *terminal, *of_mpirun;   /* the second: NULL, or a stream of our own */
   StatusLine line;
   FILE *log;                    /* NULL: there is a terminal */
-  double begun, due;            /* of the log: the run, and how old it is when the next line comes */
+  double begun, due;            /* of the log: the run, and its age at the next line */
   uint64_t part;                /* cycles */
   double looked_at;
   bool has_rate;                /* of the last line: */

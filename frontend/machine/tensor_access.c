@@ -176,7 +176,7 @@ static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Af
 }
 
 /* Warns of elements that the array does not have.  Indices by a variable into an array of one are
- * left alone: programs declare such arrays to give a DSD a shape, and set its base address later. */
+ * left alone: programs declare such arrays to give a DSD a shape and set its base address later. */
 static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
                          const int64_t *extents)
 {
