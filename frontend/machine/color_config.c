@@ -299,6 +299,19 @@ static void read_pop_mode(ConfigReader *r, const Setting *field, ImageColorConfi
     config->pop = pop_modes[mode].mode;
 }
 
+/* Whether a color is swapped on an axis. */
+static bool read_swap(ConfigReader *r, Settings *set, const char *name)
+{
+  const Setting *field = take_setting(r, set, name);
+  const Machine *m = sema_machine(r->s);
+  bool is_swapped = setting_bool(r->s, field, false);
+  if (is_swapped && !m->color_swap) {
+    diag_setting_arch(r->s->diags, field->span, name, m->name);
+    r->ok = false;
+  }
+  return is_swapped;
+}
+
 static void take_routes(ConfigReader *r, Settings *set, ImageColorConfig *config)
 {
   Setting *rx = take_setting(r, set, "rx"), *tx = take_setting(r, set, "tx");
@@ -307,8 +320,8 @@ static void take_routes(ConfigReader *r, Settings *set, ImageColorConfig *config
   if (tx)
     config->positions[0].tx = read_directions(r, tx, "tx");
   config->positions[0].valid = true;
-  config->swap_x = setting_bool(r->s, take_setting(r, set, "color_swap_x"), false);
-  config->swap_y = setting_bool(r->s, take_setting(r, set, "color_swap_y"), false);
+  config->swap_x = read_swap(r, set, "color_swap_x");
+  config->swap_y = read_swap(r, set, "color_swap_y");
   read_pop_mode(r, take_setting(r, set, "pop_mode"), config);
 }
 
