@@ -75,6 +75,14 @@ void lint_memcpy_size(Sema *s)
   }
 }
 
+/* Without them, too, our link works, and the vendor's does not. */
+static void warn_memcpy_params(Sema *s, const ModuleInstance *m)
+{
+  bool has_none = pool_is_none(m->params) || pool_key(s->pool, m->params).u.aggregate.n == 0;
+  if (has_none && strcmp(sema_text(s, m->path), "<memcpy/memcpy>") == 0)
+    diag_memcpy_params_missing(s->diags, m->imported_at);
+}
+
 /* ---- modules of the library that begin with a call ------------------------------------------ */
 
 /* `operation` is what every call that needs the first one calls or is.  A line whose constant
@@ -714,7 +722,9 @@ void lint_program(Sema *s)
     warn_unbound(&o, &o.ends[f].used);
     warn_uninitialized(&o, &o.ends[f].used);
   }
-  for (uint32_t i = 0; i < arrlenu(s->modules); i++)
+  for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
     warn_first_call(s, i);
+    warn_memcpy_params(s, &s->modules[i]);
+  }
   lint_declarations(s);
 }

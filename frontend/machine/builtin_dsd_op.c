@@ -554,6 +554,16 @@ static void warn_of_width(Sema *s, const DsdOp *op, const OpOperand *o, VecElem 
   diag_float_width_help(s->diags, o->node->span);
 }
 
+/* Mostly a quotient that has become 0: the operation is over at once, and nothing else says so. */
+static void warn_of_nothing(Sema *s, const OpOperand *o)
+{
+  if (!is_fabric(o) || !operand_is_comptime(o->value) ||
+      pool_kind(s->pool, o->value.value) != PK_DSD)
+    return;
+  if (pool_key(s->pool, o->value.value).u.dsd.desc.desc.length == 0)
+    diag_extent_zero(s->diags, o->node->span);
+}
+
 static bool check_op(Sema *s, DsdOp *op)
 {
   if (!check_dest(s, &op->dest, op->name))
@@ -577,6 +587,9 @@ static bool check_op(Sema *s, DsdOp *op)
   warn_of_width(s, op, &op->dest, info->dst);
   warn_of_width(s, op, &op->src0, slot_elem(op, 0));
   warn_of_width(s, op, &op->src1, slot_elem(op, 1));
+  warn_of_nothing(s, &op->dest);
+  warn_of_nothing(s, &op->src0);
+  warn_of_nothing(s, &op->src1);
   return fifo_holds(s, op, &op->dest, info->dst) && fifo_holds(s, op, &op->src1, info->src) &&
          check_fabric_rules(s, op);
 }
