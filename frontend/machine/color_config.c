@@ -302,7 +302,7 @@ static void read_pop_mode(ConfigReader *r, const Setting *field, ImageColorConfi
 /* Whether a color is swapped on an axis. */
 static bool read_swap(ConfigReader *r, Settings *set, const char *name)
 {
-  const Setting *field = take_setting(r, set, name);
+  Setting *field = take_setting(r, set, name);
   const Machine *m = sema_machine(r->s);
   bool is_swapped = setting_bool(r->s, field, false);
   if (is_swapped && !m->color_swap) {
