@@ -166,9 +166,15 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
   v->findings = arrlenu(*faults);
   bool goes_on = !(core->vectors & 1u << MAIN_THREAD) || go_on_in_operation(v, end, last);
   const ScalarCode *code = code_now(v->engine, core);
+  ScalarRun rows = begin_rows(v, end);
   while (goes_on && core->running && core->ready < end && code && code->insn) {
     if (!(code->odd & SCALAR_STOPS)) {
-      goes_on = step_row(v, &code, end);
+      goes_on = step_row(v, &rows, &code);
+      continue;
+    }
+    const ScalarCode *next = code->odd & SCALAR_DESCRIPTOR ? step_descriptor(v, code) : NULL;
+    if (next) {
+      code = next;
       continue;
     }
     if (code->insn->op == OP_endtask && !v->beside) {
@@ -178,6 +184,7 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
     goes_on = step_instruction(v, code, end, last);
     code = code_now(v->engine, core);
   }
+  end_rows(v, &rows);
   if (LIKELY(!is_mistaken(v)))
     return NEVER;
   arrsetlen(*faults, v->findings);

@@ -147,6 +147,23 @@ static void make_data_load(ScalarCode *code)
   code->reg = code->insn->a;
 }
 
+/* Makes an instruction about a descriptor ready for step_descriptor. */
+static void make_descriptor(const Timing *timing, const ClassCode *cls, ScalarCode *code)
+{
+  const Insn *insn = code->insn;
+  bool loads = insn->op == OP_ldsr;
+  TimingRowId row = loads ? TIMING_dsr_load
+                          : timing_scalar_row(insn_info[insn->op].cost, STEP_NEXT);
+  TimingRowId longer = loads ? TIMING_xdsr_load : row;
+  if (timing_cycles(timing, row) > SCALAR_MOST_CYCLES ||
+      timing_cycles(timing, longer) > SCALAR_MOST_CYCLES)
+    return;
+  code->odd |= SCALAR_DESCRIPTOR;
+  code->pay[0] = scalar_row_pay(timing, row);
+  code->pay[1] = scalar_row_pay(timing, longer);
+  code->reg = cls->dsrs.place[insn->file][insn->a];
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
@@ -168,6 +185,8 @@ static ScalarCode *class_code(const FastEngine *e, const ClassCode *cls)
                             cls->image);
     if (!(code[i].odd & SCALAR_STOPS) && loads_data(cls, &code[i]))
       make_data_load(&code[i]);
+    if (insn && (insn->op == OP_ldsr || insn->op == OP_dsrset || insn->op == OP_dsrget))
+      make_descriptor(e->timing, cls, &code[i]);
   }
   return code;
 }

@@ -321,22 +321,28 @@ static bool is_taken(const FastAhead *ahead, uint64_t at)
   return ahead->is.with_turns && issues_has(ahead->overwritten.turns.taken, at);
 }
 
-/* Keeps what the descriptor is now, before its first change.  False: no room for that. */
-static bool keep_dsr(FastTile *t, DsrFile file, unsigned number)
+/* Keeps what the descriptor at that place is now, before its first change.  False: no room for
+ * that. */
+static HOT bool keep_place(FastTile *t, unsigned place)
 {
   FastAhead *ahead = t->ahead;
   const ScalarStores *stores = &ahead->overwritten.stores;
-  unsigned place = t->core.dsrs.map->place[file][number];
   for (unsigned i = 0; i < ahead->n_dsrs; i++)
     if (ahead->place[i] == place)
       return true;
   unsigned n = ahead->n_dsrs;
   if (n == AHEAD_DSRS || (const char *)&stores->at[stores->n] > (const char *)dsr_before(ahead, n))
     return false;
-  *dsr_before(ahead, n) = *dsr_at(t->core.dsrs, file, number);
+  const DsrState *dsrs = t->core.dsrs.own ? t->core.dsrs.own : t->core.dsrs.map->start;
+  *dsr_before(ahead, n) = dsrs[place];
   ahead->place[n] = (uint8_t)place;
   set_dsrs(ahead, n + 1);
   return true;
+}
+
+static bool keep_dsr(FastTile *t, DsrFile file, unsigned number)
+{
+  return keep_place(t, t->core.dsrs.map->place[file][number]);
 }
 
 /* The descriptors that keep the places of the operation in which the stretch begins, at its end. */

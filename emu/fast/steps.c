@@ -42,6 +42,11 @@ static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
   return &e->vectors[t->core.mem.cls->index][code->target];
 }
 
+/* Tiles of a class load the same descriptors from the same addresses again and again: what a worker
+ * has decoded last of those addresses.  DESC_NONE: no descriptor. */
+enum { DECODED = 64, DECODED_BYTES = 16 };
+typedef struct FastDecoded { uint64_t words[DECODED_BYTES / 8]; DsrState loaded; } FastDecoded;
+
 /* ---- what may be a step -------------------------------------------------------------------- */
 
 /* The operation before has written to the same place, and what was there has been kept then. */
@@ -134,15 +139,19 @@ static HOT bool keep_queue(Visit *v, unsigned queue, uint32_t elements, uint64_t
   return true;
 }
 
-/* An operation beside the stretch keeps its place in the descriptor. */
-static bool is_kept_beside(const Visit *v, DsrFile file, unsigned number)
+/* An operation beside the stretch keeps its place in the descriptor at that place. */
+static HOT bool is_place_beside(const Visit *v, unsigned place)
 {
   const FastBeside *beside = v->beside;
-  unsigned place = v->tile->core.dsrs.map->place[file][number];
   for (unsigned i = 0; beside && i < beside->n_dsrs; i++)
     if (beside->dsrs[i] == place)
       return true;
   return false;
+}
+
+static bool is_kept_beside(const Visit *v, DsrFile file, unsigned number)
+{
+  return is_place_beside(v, v->tile->core.dsrs.map->place[file][number]);
 }
 
 /* Whether the operation concerns memory and values only, but for results that have room. */
@@ -178,6 +187,82 @@ static bool is_load_fenced(const Visit *v, const Insn *insn)
   uint32_t address = (base + insn->imm) & LOW16;
   return v->beside && scalar_is_fenced(&v->beside->fences, address,
                                        address + sizeof(((ImageDsr *)0)->words), false);
+}
+
+/* What the words at the address say, as it has been decoded before or is now.  NULL: no descriptor
+ * of so many words. */
+static HOT const DsrState *decode_words(FastWorker *w, uint32_t address, const uint64_t words[2])
+{
+  if (UNLIKELY(!w->decoded))
+    w->decoded = fast_alloc(w, DECODED * sizeof *w->decoded, _Alignof(FastDecoded));
+  FastDecoded *known = &w->decoded[address / DECODED_BYTES % DECODED];
+  if (UNLIKELY(known->words[0] != words[0] || known->words[1] != words[1])) {
+    uint16_t halves[DECODED_BYTES / sizeof(uint16_t)];
+    Descriptor desc;
+    memcpy(halves, words, sizeof halves);
+    descriptor_decode(halves, ARRAY_COUNT(halves), &desc);
+    dsr_set(&known->loaded, &desc);
+    memcpy(known->words, words, sizeof known->words);
+  }
+  return known->loaded.desc.kind == DESC_NONE ? NULL : &known->loaded;
+}
+
+/* What the instruction loads.  NULL: that is no short descriptor in static data. */
+static HOT const DsrState *find_loaded(const Visit *v, const Insn *insn)
+{
+  const TileMem *mem = &v->tile->core.mem;
+  const ImageClass *image = mem->cls->image;
+  uint32_t base = insn->absolute ? 0 : v->tile->core.regs.r[insn->b];
+  uint32_t address = (base + insn->imm) & LOW16, end = address + DECODED_BYTES;
+  uint64_t words[DECODED_BYTES / sizeof(uint64_t)];
+  if (!mem->bytes || mem->tracked || (address & 1) || end > image->static_bytes ||
+      (end > image->code_address && address < mem->cls->code_end) || is_load_fenced(v, insn))
+    return NULL;
+  memcpy(words, mem->bytes + address, sizeof words);
+  return decode_words(v->worker, address, words);
+}
+
+/* It takes longer to load. */
+static HOT bool is_extended(DescKind kind) { return kind == DESC_CIRC || kind == DESC_FIFO; }
+
+/* As step_descriptor says, but for time.  False: nothing has been done. */
+static HOT bool change_descriptor(Visit *v, const ScalarCode *code, DsrState *dsr, bool *longer)
+{
+  FastTile *t = v->tile;
+  const Insn *insn = code->insn;
+  uint16_t *r = t->core.regs.r;
+  if (code->op == OP_dsrget)
+    return dsr_get_field(dsr, insn->field, &r[insn->b]);
+  if (code->op == OP_ldsr) {
+    const DsrState *loaded = find_loaded(v, insn);
+    if (!loaded || !keep_place(t, code->reg))
+      return false;
+    *longer = is_extended(loaded->desc.kind);
+    *dsr = *loaded;
+    return true;
+  }
+  DsrState changed = *dsr;
+  uint16_t value = insn->absolute ? (uint16_t)insn->imm : r[insn->b];
+  if (!dsr_set_field(&changed, insn->field, value) || !keep_place(t, code->reg))
+    return false;
+  *dsr = changed;
+  return true;
+}
+
+/* Loads, changes or reads one of the tile's own descriptors, as such an instruction mostly does.
+ * NULL: nothing has been done; else the next instruction. */
+static HOT const ScalarCode *step_descriptor(Visit *v, const ScalarCode *code)
+{
+  Tile *core = &v->tile->core;
+  uint64_t cycle = core->ready;
+  bool longer = false;
+  if (!core->dsrs.own || core->shares_dsrs || is_place_beside(v, code->reg) ||
+      !change_descriptor(v, code, &core->dsrs.own[code->reg], &longer))
+    return NULL;
+  mark_issue(v->tile->ahead, cycle);
+  core->pc = (uint16_t)(core->pc + code->words * 2);
+  core->ready = cycle + scalar_pay(code->pay[longer], v->worker->log.stats.paid);
+  return code + code->words;
 }
 
 /* Before the descriptors are looked at: the operation may concern memory and values only, but for
@@ -259,26 +344,37 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
   }
 }
 
-/* Instructions in a row from `*at` on, in cycles before `end`.  False: none. */
-static HOT bool step_row(Visit *v, const ScalarCode **at, uint64_t end)
+/* The rows of a stretch, in cycles before `end`: end_rows counts what they pay. */
+static HOT ScalarRun begin_rows(const Visit *v, uint64_t end)
 {
   FastTile *t = v->tile;
   FastAhead *ahead = t->ahead;
-  ScalarRun run = {.code = v->engine->code[t->core.mem.cls->index],
-                   .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
-                   .mem = &t->core.mem, .at = *at, .stores = &ahead->overwritten.stores,
-                   .fences = v->beside ? &v->beside->fences : NULL,
-                   .issues = ahead->issues, .first = (unsigned)(t->core.ready - ahead->from),
-                   .end = (unsigned)(end - ahead->from)};
-  unsigned first = run.first;
-  scalar_run(&run);
-  if (run.first == first)
-    return false;
-  *at = run.at;
-  t->core.pc = (uint16_t)(t->core.mem.cls->image->code_address + (run.at - run.code) * 2);
-  t->core.ready = ahead->from + run.first;
+  return (ScalarRun){.code = v->engine->code[t->core.mem.cls->index],
+                     .fp16 = v->turn.program->image->fp16, .regs = &t->core.regs,
+                     .mem = &t->core.mem, .stores = &ahead->overwritten.stores,
+                     .fences = v->beside ? &v->beside->fences : NULL,
+                     .issues = ahead->issues, .end = (unsigned)(end - ahead->from)};
+}
+
+static HOT void end_rows(const Visit *v, const ScalarRun *run)
+{
   for (unsigned i = 0; i < TRUST_COUNT; i++)
-    v->worker->log.stats.paid[i] += run.paid[i];
+    v->worker->log.stats.paid[i] += run->paid[i];
+}
+
+/* Instructions in a row from `*at` on.  False: none. */
+static HOT bool step_row(Visit *v, ScalarRun *run, const ScalarCode **at)
+{
+  FastTile *t = v->tile;
+  unsigned first = (unsigned)(t->core.ready - t->ahead->from);
+  run->at = *at;
+  run->first = first;
+  scalar_run(run);
+  if (run->first == first)
+    return false;
+  *at = run->at;
+  t->core.pc = (uint16_t)(t->core.mem.cls->image->code_address + (run->at - run->code) * 2);
+  t->core.ready = t->ahead->from + run->first;
   return true;
 }
 

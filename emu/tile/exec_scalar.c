@@ -549,11 +549,8 @@ static uint8_t stored_bytes(Opcode op)
 _Static_assert(SCALAR_CYCLES + SCALAR_MOST_CYCLES <= SCALAR_PAY_MASK && 3 * SCALAR_PAY_BITS <= 32,
                "the counts fit");
 
-/* What an instruction pays; one with 0 cycles in its row pays too, as the next one issues in
- * another cycle. */
-static uint32_t pay_of(const Timing *timing, CostClass cost, ScalarStep step)
+uint32_t scalar_row_pay(const Timing *timing, TimingRowId row)
 {
-  TimingRowId row = timing_scalar_row(cost, step);
   uint32_t cycles = timing_cycles(timing, row);
   cycles = cycles == 0 ? 1 : cycles & SCALAR_PAY_MASK;
   return cycles | (timing_trust(row) == TRUST_FITTED ? cycles << SCALAR_PAY_BITS : 0) |
@@ -587,7 +584,8 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
   return (ScalarCode){
     .insn = insn, .op = (uint8_t)insn->op, .words = (uint8_t)insn_words(insn->op),
     .target = target,
-    .pay = {pay_of(timing, cost, STEP_NEXT), pay_of(timing, cost, step_to(word, target))},
+    .pay = {scalar_row_pay(timing, timing_scalar_row(cost, STEP_NEXT)),
+            scalar_row_pay(timing, timing_scalar_row(cost, step_to(word, target)))},
     .stores = stores, .bytes = bytes, .object = object,
     .odd = (moves_stack ? SCALAR_MOVES_STACK : 0) | (is_float(insn->op) ? SCALAR_MAY_TRAP : 0) |
            (stores || bytes ? SCALAR_ACCESSES : 0) |
@@ -738,10 +736,11 @@ FLAT void scalar_run(ScalarRun *run)
     goes_on = run_word(run, &e, &run->at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word],
                        careful);
   run->first = paid & SCALAR_PAY_MASK;
-  run->paid[TRUST_FITTED] = paid >> SCALAR_PAY_BITS & SCALAR_PAY_MASK;
-  run->paid[TRUST_ASSUMED] = paid >> 2 * SCALAR_PAY_BITS;
-  run->paid[TRUST_DOCUMENTED] = run->first - first - run->paid[TRUST_FITTED] -
-                                run->paid[TRUST_ASSUMED];
+  unsigned fitted = paid >> SCALAR_PAY_BITS & SCALAR_PAY_MASK;
+  unsigned assumed = paid >> 2 * SCALAR_PAY_BITS;
+  run->paid[TRUST_FITTED] += fitted;
+  run->paid[TRUST_ASSUMED] += assumed;
+  run->paid[TRUST_DOCUMENTED] += run->first - first - fitted - assumed;
 }
 
 /* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps per use. Assumed,

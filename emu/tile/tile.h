@@ -112,6 +112,8 @@ enum {
   SCALAR_BASED = 16,            /* its address depends on a register */
   SCALAR_TOUCHES = 32,          /* it loads or stores */
   SCALAR_LOADS_DATA = 64,       /* ld16a from static data, as it is to be */
+  SCALAR_DESCRIPTOR = 128,      /* it stops, and an engine has made it ready: `reg` is the place of
+                                   its descriptor; pay[1] is for one of those that take longer */
 };
 typedef struct {
   const Insn *insn;
@@ -126,6 +128,9 @@ typedef struct {
   uint8_t bytes;                /* of a load or store to be checked; else 0 */
   uint8_t reg;                  /* SCALAR_LOADS_DATA: where the value goes */
 } ScalarCode;
+/* What an instruction of that row pays, packed as in `pay`; one with 0 cycles pays too, as the next
+ * one issues in another cycle. */
+uint32_t scalar_row_pay(const Timing *timing, TimingRowId row);
 enum { SCALAR_PAY_BITS = 10, SCALAR_PAY_MASK = (1 << SCALAR_PAY_BITS) - 1 };
 /* Adds what is packed to `paid`, by what its rows rest on.  Returns the cycles. */
 static inline unsigned scalar_pay(uint32_t pay, uint64_t paid[TRUST_COUNT])
@@ -186,7 +191,7 @@ typedef struct {
   unsigned first, end;          /* it issues in cycle `first`, all of them before cycle `end`,
                                    which is at most SCALAR_CYCLES */
   uint64_t *issues;             /* SCALAR_WORDS: cycles in which they issue; added to */
-  unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; written */
+  unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; added to */
 } ScalarRun;
 
 /* For the instruction at a word of code, if scalar_exec carries it out in at most
