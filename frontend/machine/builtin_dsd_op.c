@@ -557,11 +557,38 @@ static void warn_of_width(Sema *s, const DsdOp *op, const OpOperand *o, VecElem 
 /* Mostly a quotient that has become 0: the operation is over at once, and nothing else says so. */
 static void warn_of_nothing(Sema *s, const OpOperand *o)
 {
-  if (!is_fabric(o) || !operand_is_comptime(o->value) ||
-      pool_kind(s->pool, o->value.value) != PK_DSD)
+  if (!is_fabric(o) || !dsd_is_comptime(s, o->value))
     return;
   if (pool_key(s->pool, o->value.value).u.dsd.desc.desc.length == 0)
     diag_extent_zero(s->diags, o->node->span);
+}
+
+typedef enum { ADDS_INDEX, ADDS_NO_INDEX, MAY_ADD_INDEX } IndexUse;
+
+/* What an operand does with the operation's .index, as far as its descriptor is known. */
+static IndexUse index_use_of(const Sema *s, const OpOperand *o)
+{
+  if (!is_vector(o))
+    return ADDS_NO_INDEX;
+  if (o->kind == IRV_DSR || !dsd_is_comptime(s, o->value))
+    return MAY_ADD_INDEX;
+  uint16_t flags = pool_key(s->pool, o->value.value).u.dsd.desc.desc.flags;
+  return flags & DESC_F_INDEX ? ADDS_INDEX : ADDS_NO_INDEX;
+}
+
+/* An index is for DSDs with .wavelet_index_offset, and each of them needs it (SDK docs, DSDs). */
+static void warn_of_index(Sema *s, const DsdOp *op)
+{
+  const OpOperand *operands[] = {&op->dest, &op->src0, &op->src1};
+  bool is_used = false;
+  for (size_t i = 0; i < ARRAY_COUNT(operands); i++) {
+    IndexUse use = index_use_of(s, operands[i]);
+    is_used |= use != ADDS_NO_INDEX;
+    if (use == ADDS_INDEX && !op->settings.has_index)
+      diag_index_not_given(s->diags, operands[i]->node->span, op->name);
+  }
+  if (op->settings.has_index && !is_used)
+    diag_index_not_used(s->diags, op->settings.span, op->name);
 }
 
 static bool check_op(Sema *s, DsdOp *op)
@@ -590,6 +617,7 @@ static bool check_op(Sema *s, DsdOp *op)
   warn_of_nothing(s, &op->dest);
   warn_of_nothing(s, &op->src0);
   warn_of_nothing(s, &op->src1);
+  warn_of_index(s, op);
   return fifo_holds(s, op, &op->dest, info->dst) && fifo_holds(s, op, &op->src1, info->src) &&
          check_fabric_rules(s, op);
 }
