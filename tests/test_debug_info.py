@@ -87,6 +87,14 @@ def test_print_shows_typed_values_of_variables(image, level, engine):
     assert out == [f"{name}@0,0: {text}" for name, text in VALUES.items()]
 
 
+def test_a_variable_is_printed_whole(image):
+    ran = harness.emu(image(), "--print=table:2", expect=1)
+    assert ran.out == "" and "'table' is a variable that the program does not export" in ran.err
+    assert "[variable_count]" in ran.err, ran.err
+    ran = harness.emu(image(), "--print=tables:2", expect=1)
+    assert "the program exports no 'tables' [symbol_unknown]" in ran.err, ran.err
+
+
 def test_pointers_are_shown_with_what_they_point_to(image):
     ran = harness.emu(image(), "--launch=main(2)", "--print=ptr@1,0,1,1")
     assert re.fullmatch(r"ptr@1,0: 0x[0-9a-f]{4} \(&result\)\n", ran.out)

@@ -395,7 +395,7 @@ static bool parse_variable(Parse *p, const Pieces *pieces, bool *found)
 {
   const Program *program = session_program(p->session);
   *found = false;
-  if (pieces->count || is_exported(p->image, pieces->name))
+  if (is_exported(p->image, pieces->name))
     return true;
   if (!set_region(p, pieces->region, print_form))
     return false;
@@ -403,6 +403,12 @@ static bool parse_variable(Parse *p, const Pieces *pieces, bool *found)
   HostTiles tiles = host_tiles(&p->action->region);
   while (!*found && host_tiles_next(&tiles, program, &tile))
     *found = find_variable(p->session, tile, pieces->name) != NULL;
+  if (*found && pieces->count) {
+    diag_variable_count(p->diags, HOST_NOWHERE, pieces->name);
+    session_usage(p->session);
+    *found = false;
+    return false;
+  }
   if (*found)
     p->action->variable = pieces->name;
   return true;
