@@ -154,6 +154,10 @@ def test_what_a_copy_does_not_take_is_warned_of(program):
         text = message(r.memcpy_h2d_rowbcast, a, all_tiles[:9], 0, 0, 3, 2, 6, data_type=WIDE,
                        **COPY)
         assert text.endswith("fewer than the 12 for 2 rows with 6 elements each"), text
+        text = message(r.memcpy_h2d_stride, a, all_tiles[:9], 0, 0, 3, 2, 6, 2, 1, data_type=WIDE,
+                       **COPY)
+        assert text.endswith("fewer than the 24 for one of 2 columns and one of 1 rows of a region "
+                             "of 3 x 2 tiles, with 6 elements each"), text
         r.stop()
     """)
     told = [line.split("Warning: ")[1] for line in ran.err.splitlines() if "Warning: " in line]

@@ -540,6 +540,8 @@ def _shape_of(transfer):
     tiles = {wse_lib.SAME_IN_COLUMN: f"{transfer.width} columns",
              wse_lib.SAME_IN_ROW: f"{transfer.height} rows"}.get(
                  transfer.broadcast, f"a region of {transfer.width} x {transfer.height} tiles")
+    if transfer.x_step > 1 or transfer.y_step > 1:
+        tiles = f"one of {transfer.x_step} columns and one of {transfer.y_step} rows of {tiles},"
     return f"{tiles} with {transfer.elements} elements each"
 
 
