@@ -74,10 +74,22 @@ static bool note_closer(Parser *p, const Token *found, uint32_t open)
   return true;
 }
 
+/* Two '-' without a gap are a sign of a sign where a value follows. */
+static bool is_decrement(const Parser *p, const Token *last)
+{
+  const Token *first = last - 1;
+  return last > p->tokens && last->kind == '-' && first->kind == '-' &&
+         first->span.off + first->span.len == last->span.off;
+}
+
 static bool note_pair(Parser *p, const Token *before, const Token *found, bool wants_operator)
 {
   if (before == NULL)
     return false;
+  if (is_decrement(p, before)) {
+    diag_no_decrement(p->diags, span_join(before[-1].span, before->span));
+    return true;
+  }
   if (is_binary_operator(before->kind) && !ends_operand(found->kind)) {
     diag_needs_right_side(p->diags, before->span, token_spelling(p, before));
     return true;
