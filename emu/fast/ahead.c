@@ -10,8 +10,8 @@
  *   stretch before it; those of the router may be read and written (kept.c).
  * - Microthreads share nothing with it (beside.c).  A step that touches what their operations write
  *   or writes what they read ends the stretch, as does a result for a queue of theirs, and a
- *   descriptor that they keep their place in.  The end of a task looks at their queues, so it is no
- *   step beside them.
+ *   descriptor that they keep their place in.  The end of a task ends it, too, if a data task could
+ *   take the wavelets of one of their operations.
  * - Microthreads of lower rank issue in the cycles in which the main thread does not
  *   (fast_issues_ahead).  One of higher rank may take a cycle in which the main thread has a step:
  *   then this step and all behind it are a cycle later (fast_delay_ahead), as the time of a step
@@ -117,7 +117,19 @@ static RARE bool step_load(Visit *v, const ScalarCode *code, uint64_t end)
   return true;
 }
 
-/* Nothing can be wrong with the end of a task. */
+/* The end of a task is a step.  Beside microthreads one may be a finding: where a data task could
+ * take the wavelets of such an operation, blocked or not. */
+static bool may_end(const FastEngine *e, const Tile *core)
+{
+  unsigned threads = core->readers ? core->vectors & ~(1u << MAIN_THREAD) : 0;
+  for (; threads; threads &= threads - 1)
+    if (vec_contested_stream(core->threads[__builtin_ctz(threads)].run, core->mem.cls,
+                             e->base.program->image->arch, 0))
+      return false;
+  return true;
+}
+
+/* Nothing can be wrong with it. */
 static void step_end(Visit *v)
 {
   uint64_t cycle = v->tile->core.ready;
@@ -139,6 +151,8 @@ static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uin
     return goes_on;
   if (code->insn->op == OP_vec && (step_single(v, code, end, last) || step_load(v, code, end)))
     return true;
+  if (code->insn->op == OP_vec && !may_start_ahead(t, vector_of(v->engine, t, code)))
+    return false;
   CostClass cost = insn_info[code->insn->op].cost;
   if (cost == COST_CONFIG)
     return step_access(v, code->insn);
@@ -164,10 +178,11 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
   Tile *core = &v->tile->core;
   Fault **faults = &v->worker->log.faults;
   v->findings = arrlenu(*faults);
-  bool goes_on = !(core->vectors & 1u << MAIN_THREAD) || go_on_in_operation(v, end, last);
+  bool goes_on = (!(core->vectors & 1u << MAIN_THREAD) || go_on_in_operation(v, end, last)) &&
+                 core->running;
   const ScalarCode *code = code_now(v->engine, core);
   ScalarRun rows = begin_rows(v, end);
-  while (goes_on && core->running && core->ready < end && code && code->insn) {
+  while (goes_on && core->ready < end && code && code->insn) {
     if (!(code->odd & SCALAR_STOPS)) {
       goes_on = step_row(v, &rows, &code);
       continue;
@@ -177,11 +192,11 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
       code = next;
       continue;
     }
-    if (code->insn->op == OP_endtask && !v->beside) {
+    if (code->insn->op == OP_endtask && may_end(v->engine, core)) {
       step_end(v);
       break;
     }
-    goes_on = step_instruction(v, code, end, last);
+    goes_on = step_instruction(v, code, end, last) && core->running;
     code = code_now(v->engine, core);
   }
   end_rows(v, &rows);
@@ -418,7 +433,7 @@ static bool is_stretch_empty(const FastEngine *e, const FastTile *t)
   switch ((int)insn_info[code->insn->op].cost) {
   case COST_DSR_LOAD: case COST_DSR_UPDATE: return false;
   case COST_VECTOR: return !may_start_ahead(t, vector_of(e, t, code));
-  case COST_ENDTASK: return beside;
+  case COST_ENDTASK: return !may_end(e, &t->core);
   case COST_CONFIG: return beside || !is_known_access(e, t, code->insn);
   case COST_COUNTER: return beside || !is_time_stamp(t, code->insn);
   default: return !is_step_of_tile(code->insn->op) || (beside && code->insn->op != OP_dsrget);
@@ -642,6 +657,8 @@ bool fast_delay_ahead(Visit *v)
     v->worker->log.stats.stalls[STALL_ISSUE]++;
   turns->taken[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
   delay_steps(v, at);
+  if (!v->tile->core.running)
+    note_end(v->worker, ahead);
   if (ahead->from + last > v->worker->ahead_last)       /* it was a cycle earlier */
     v->worker->ahead_last = ahead->from + last;
   return true;

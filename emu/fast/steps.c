@@ -324,8 +324,6 @@ static bool steps_on_tasks(const Visit *v, const Insn *insn)
 static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
 {
   switch (insn_info[insn->op].cost) {
-  case COST_ENDTASK:
-    return !v->beside;
   case COST_DSR_LOAD:
     return !is_load_fenced(v, insn) && !is_kept_beside(v, insn->file, insn->a) &&
            keep_dsr(v->tile, insn->file, insn->a);
@@ -339,8 +337,9 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
   case COST_ALU32: case COST_CMP32: case COST_ORDER32: case COST_MOVE32:
   case COST_MUL32: case COST_IDIV: case COST_FP: case COST_FDIV: case COST_FCONV: case COST_COUNTER:
   case COST_LOAD: case COST_STORE: case COST_JUMP: case COST_BRANCH: case COST_CALL:
-  case COST_RETURN: case COST_CONFIG: case COST_RANDOM: case COST_COUNT: default:
-    return false;
+  case COST_RETURN: case COST_CONFIG: case COST_RANDOM: case COST_ENDTASK: case COST_COUNT:
+  default:
+    return false;               /* take_steps does what it can of the end of a task */
   }
 }
 
