@@ -140,3 +140,34 @@ def test_calls_of_a_program_with_memcpy(tmp_path, arch, by_parts, n):
                 "--launch=sum", "--launch=sum", f"--d2h=numbers={tmp_path / 'b.npy'}")
     found = harness.load_npy(tmp_path / "b.npy").reshape(tiles, n)
     numpy.testing.assert_array_equal(found, numpy.tile(numbers.sum(axis=1) * tiles, (tiles, 1)))
+
+
+LAYOUT = """const mpi = @import_module("<mpi/layout>");
+param first: u16;
+layout {
+  @set_rectangle(3, 1);
+  for (@range(u16, 3)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .role = mpi.mpi_row_tile(x, 0, 3, first) });
+  }
+}
+"""
+TILE = """param role: comptime_struct;
+const mpi = @import_module("<mpi>", .{ .role = role });
+"""
+
+
+def test_on_wse3_two_colors_of_a_communicator_need_switches(tmp_path):
+    """docs/library.md names the first colors that are possible."""
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(TILE)
+    possible = []
+    for first in range(15):
+        result = harness.run([harness.tool("cslc"), tmp_path / "layout.csl", "--arch=wse3",
+                              f"--params=first:{first}", "-o", tmp_path / "x.bin"], expect=None)
+        if result.code == 0:
+            possible.append(first)
+        else:
+            assert "has no switches on wse3" in result.err
+    page = " ".join((harness.ROOT / "docs" / "library.md").read_text().split())
+    assert possible == [0, 1, 2, 6, 10, 14]
+    assert "`first_color` 0, 1, 2, 6, 10 or 14" in page
