@@ -39,7 +39,7 @@ def on_terminal(args, enough=None, env=None):
         try:
             while piece := os.read(ours, 4096):
                 said += piece
-                if enough and len(LINE.findall(said)) >= enough:
+                if enough and said.count(b" tiles awake") >= enough:
                     child.send_signal(signal.SIGINT)
                     enough = None
         except OSError:             # the child has closed the terminal
@@ -92,7 +92,20 @@ def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
 
 
 LOGGED = re.compile(r"^still running after (\d+) s: cycle (\d+), [\d.e+]+ cycles/s, "
-                    r"[\d.e+]+ tiles awake, (.*); --max-cycles=(\d+) ends it$", re.M)
+                    r"[\d.e+]+ tiles awake(?:, (.*))?; --max-cycles=(\d+) ends it$", re.M)
+
+
+def logged(args, enough, env=None):
+    """Standard error, a pipe, of a command that is interrupted once so many lines have come."""
+    with subprocess.Popen([str(a) for a in args], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          env={**os.environ, **(env or {})},
+                          preexec_fn=harness.default_signals, text=True) as child:
+        said = ""
+        while len(LOGGED.findall(said)) < enough and (line := child.stderr.readline()):
+            said += line
+        child.send_signal(signal.SIGINT)
+        return said + child.stderr.read()
 
 
 @pytest.mark.parametrize("tool, action", [("wse-emu", "run"), ("cs_python", "run")])
@@ -103,15 +116,8 @@ def test_a_long_run_without_a_terminal(image, tmp_path, tool, action):
     (tmp_path / "out" / "prog.bin").write_bytes(image.read_bytes())
     args = {"wse-emu": [image], "cs_python": [tmp_path / "run.py", tmp_path / "out"]}[tool]
     words = ["--progress=1", "--max-cycles=900000000"]
-    with subprocess.Popen([harness.tool(tool), *args, *(words if tool == "wse-emu" else [])],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, env={**os.environ, "WSE_ARGS": " ".join(words)},
-                          preexec_fn=harness.default_signals, text=True) as child:
-        said = ""
-        while len(LOGGED.findall(said)) < 3 and (line := child.stderr.readline()):
-            said += line
-        child.send_signal(signal.SIGINT)
-        said += child.stderr.read()
+    said = logged([harness.tool(tool), *args, *(words if tool == "wse-emu" else [])], 3,
+                  env={"WSE_ARGS": " ".join(words)})
     lines = LOGGED.findall(said)
     assert len(lines) >= 3 and "\r" not in said, said
     ages, cycles = [int(line[0]) for line in lines], [int(line[1]) for line in lines]
@@ -164,6 +170,35 @@ def test_a_run_of_several_wafers(image, tmp_path, args):
     _, of_one = on_terminal([harness.tool("wse-emu"), image], enough=1)
     assert awake_shown(said)[-1] > 1.8 * awake_shown(of_one)[0]
     assert ERASED + b"east: error: " in said      # the line is gone before the report
+
+
+LAUNCHED = """
+var n: u32 = 0;
+const sys_mod = @import_module("<memcpy/memcpy>", @import_module("<memcpy/get_params>",
+                               .{ .width = 1, .height = 1 }).get_params(0));
+fn go() void { while (n < 4000000000) { n += 1; } }
+comptime { @export_symbol(go); }
+"""
+
+
+def test_a_run_that_another_wafer_than_the_first_has_started(tmp_path):
+    """The first one, which shows the line, has no action."""
+    (tmp_path / "layout.csl").write_text("""layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{});
+  @export_name("go", fn() void);
+}""")
+    (tmp_path / "pe.csl").write_text(LAUNCHED)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O0")
+    (tmp_path / "c.json").write_text(json.dumps({"wafers": [
+        {"name": name, "image": "p.bin"} for name in ("east", "west")]}))
+    args = [harness.tool("wse-emu"), f"--cluster={tmp_path}/c.json", "--launch=west:go",
+            "--engine=reference"]
+    ran = harness.run([*args, f"--max-cycles={LIMIT}", "--progress=1000"], expect=4)
+    assert "tiles awake" not in ran.err
+    code, said = on_terminal(args, enough=1)
+    assert code == 130 and awake_shown(said)
+    assert LOGGED.findall(logged([*args, "--progress=1"], 1))
 
 
 HOST = """

@@ -313,6 +313,22 @@ static void look_at_wafers(Cluster *c)
   }
 }
 
+/* A run of one wafer is one of all: each pulse sees it begin and end, whichever host has asked. */
+static void begin_pulses(Cluster *c)
+{
+  for (size_t i = 0; i < arrlenu(c->here); i++) {
+    ClusterFabric *fabric = &c->fabrics[c->here[i]];
+    fabric->look = c->now;
+    pulse_begin(fabric->engine->options.pulse);
+  }
+}
+
+static void end_pulses(Cluster *c)
+{
+  for (size_t i = 0; i < arrlenu(c->here); i++)
+    pulse_end(c->fabrics[c->here[i]].engine->options.pulse);
+}
+
 /* Blocks are counted from where the run has begun: so its parts, and a run that goes on from a
  * state, have the same ones. */
 static uint64_t block_end(const Cluster *c, const ClusterStretch *stretch)
@@ -368,9 +384,9 @@ RunStatus cluster_run(ClusterMember member, ClusterStretch stretch)
       return cluster_has_stopped(member) ? RUN_FAULT : RUN_ELSEWHERE;
   if (c->now >= stretch.limit)
     return RUN_LIMIT;
-  for (size_t i = 0; i < fabric_count(c); i++)
-    c->fabrics[i].look = c->now;
+  begin_pulses(c);
   const Engine *own = c->fabrics[member.wafer].engine;
   RunStatus status = run_blocks(c, &stretch, own->options.interrupt);
+  end_pulses(c);
   return status == RUN_FAULT && !cluster_has_stopped(member) ? RUN_ELSEWHERE : status;
 }

@@ -5,6 +5,7 @@
 #include "ir/base/platform.h"
 
 #include <inttypes.h>
+#include <stb_ds.h>
 
 enum { FIRST_PART = 1 << 12, MOST_PART = 1 << 30 };
 static const double part_seconds = 0.2;
@@ -65,20 +66,28 @@ static bool is_due(const Progress *p, double now)
   return p->log ? now - p->begun >= p->due : status_line_is_due(&p->line);
 }
 
+/* ", " and what the host waits for; empty if the first of several wafers has no action. */
+static void make_action_text(const HostSession *s, char *text, size_t size)
+{
+  bool has_one = arrlenu(s->phases) > 0;
+  snprintf(text, size, "%s%s", has_one ? ", " : "", has_one ? s->phases[s->phase].action : "");
+}
+
 static void show_line(Progress *p, const Engine *engine, double now)
 {
   const HostSession *s = p->session;
+  char action[256];
   uint64_t cycle = cycle_of(p, engine);
   double seconds = now - p->rated_at, cycles = (double)(cycle - p->cycle);
   double active = (double)(active_of(p, engine) - p->active);
   double rate = seconds > 0 ? cycles / seconds : 0, awake = cycles > 0 ? active / cycles : 0;
-  const char *action = s->phases[s->phase].action;
+  make_action_text(s, action, sizeof action);
   if (p->log)
     fprintf(p->log, "still running after %.0f s: cycle %" PRIu64 ", %.3g cycles/s, "
-            "%.3g tiles awake, %s; --max-cycles=%" PRIu64 " ends it\n", now - p->begun, cycle, rate,
+            "%.3g tiles awake%s; --max-cycles=%" PRIu64 " ends it\n", now - p->begun, cycle, rate,
             awake, action, s->options.max_cycles);
   else
-    status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake, %s", cycle,
+    status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake%s", cycle,
                      rate, awake, action);
   p->due *= 2;
   note_rate(p, engine, now);
