@@ -8,7 +8,6 @@
 enum { EXIT_USAGE = 2 };
 enum { OPT_PASSES = 256, OPT_AT_LEVEL, OPT_DUMP, OPT_LOCS, OPT_ROUND_TRIP, OPT_FORMAT, OPT_HELP };
 
-
 typedef struct {
   const char *path, *passes;
   IrOptOptions opt;

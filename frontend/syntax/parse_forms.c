@@ -77,9 +77,8 @@ static bool note_closer(Parser *p, const Token *found, uint32_t open)
 /* Two '-' without a gap are a sign of a sign where a value follows. */
 static bool is_decrement(const Parser *p, const Token *last)
 {
-  const Token *first = last - 1;
-  return last > p->tokens && last->kind == '-' && first->kind == '-' &&
-         first->span.off + first->span.len == last->span.off;
+  return last > p->tokens && last->kind == '-' && last[-1].kind == '-' &&
+         last[-1].span.off + last[-1].span.len == last->span.off;
 }
 
 static bool note_pair(Parser *p, const Token *before, const Token *found, bool wants_operator)

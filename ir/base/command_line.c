@@ -4,9 +4,8 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stb_ds.h>
 #include <stdlib.h>
-
-enum { MOST_OPTIONS = 96 };
 
 void command_line_report_unknown(const char *tool, const char *given, const char *const *names,
                                  size_t count)
@@ -40,14 +39,14 @@ static bool print_beginnings(const char *tool, const char *name, const struct op
 static void report_unknown_long(const char *tool, const char *given, const struct option *options)
 {
   char name[64];
-  const char *names[MOST_OPTIONS];
-  size_t n = 0;
+  const char **names = NULL;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
   if (print_beginnings(tool, name + strspn(name, "-"), options))
     return;
-  for (const struct option *o = options; o->name != NULL && n < MOST_OPTIONS; o++)
-    names[n++] = o->name;
-  command_line_report_unknown(tool, given, names, n);
+  for (const struct option *o = options; o->name != NULL; o++)
+    arrput(names, o->name);
+  command_line_report_unknown(tool, given, names, arrlenu(names));
+  arrfree(names);
 }
 
 void command_line_report_rejected(const char *tool, int result, char *const *argv,
