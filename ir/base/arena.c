@@ -4,6 +4,7 @@
  * Under the address sanitizer unused bytes are poisoned and a gap is left after every object, so
  * that overruns and stale pointers are reported although nothing is freed one by one. */
 #include "ir/base/base.h"
+#include "ir/base/platform.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,12 +31,17 @@ enum { GAP_BYTES = 0 };
 
 enum { EXIT_INTERNAL = 3 };
 
+/* A chunk of reserved_bytes or more consists of reserved pages, which the system gives in large
+ * pieces where it can: that takes far less time than one small page after the other, so chunks
+ * grow to there at once. */
 static const size_t first_chunk_bytes = (size_t)1 << 14;
-static const size_t largest_chunk_bytes = (size_t)1 << 22;
+static const size_t reserved_bytes = (size_t)1 << 22;
+enum { CHUNK_GROWTH = 16 };
 
 typedef struct Chunk Chunk;
 struct Chunk {
   Chunk *older;
+  size_t bytes;           /* of the whole chunk */
   size_t size, used;      /* of data */
   _Alignas(16) char data[];
 };
@@ -144,7 +150,10 @@ static void free_chunks(Chunk *chunk)
   while (chunk) {
     Chunk *older = chunk->older;
     SHOW(chunk->data, chunk->size);
-    free(chunk);
+    if (chunk->bytes >= reserved_bytes)
+      platform_release(chunk, chunk->bytes);
+    else
+      free(chunk);
     chunk = older;
   }
 }
@@ -175,16 +184,19 @@ void arena_reset(Arena *arena)
 
 static Chunk *add_chunk(Arena *arena, size_t at_least)
 {
-  size_t size = arena->next_chunk_bytes;
-  if (arena->next_chunk_bytes < largest_chunk_bytes)
-    arena->next_chunk_bytes *= 2;
-  if (size < at_least)
-    size = at_least;
-  Chunk *chunk = size <= SIZE_MAX - sizeof(Chunk) ? malloc(sizeof(Chunk) + size) : NULL;
+  size_t bytes = arena->next_chunk_bytes;
+  if (arena->next_chunk_bytes < reserved_bytes)
+    arena->next_chunk_bytes *= CHUNK_GROWTH;
+  if (bytes < at_least + sizeof(Chunk))
+    bytes = at_least + sizeof(Chunk);
+  if (bytes > reserved_bytes)
+    bytes = (bytes + reserved_bytes - 1) / reserved_bytes * reserved_bytes;
+  Chunk *chunk = bytes >= reserved_bytes ? platform_reserve(bytes) : malloc(bytes);
   if (!chunk)
-    base_out_of_memory(size, arena->name);
+    base_out_of_memory(bytes, arena->name);
   chunk->older = arena->newest;
-  chunk->size = size;
+  chunk->bytes = bytes;
+  chunk->size = bytes - sizeof(Chunk);
   chunk->used = 0;
   HIDE(chunk->data, chunk->size);
   arena->newest = chunk;

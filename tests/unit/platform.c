@@ -28,6 +28,26 @@ static void test_reserved_memory_is_zero(void **state)
   assert_null(platform_reserve(SIZE_MAX / 2));
 }
 
+/* Linux maps whole huge pages with one to spare and returns what lies around: only that. */
+static void test_reserved_memory_does_not_touch_its_neighbours(void **state)
+{
+  enum { N = 12, UNIT = 1 << 20 };
+  unsigned char *pages[N];
+  (void)state;
+  for (size_t i = 0; i < N; i++) {
+    pages[i] = platform_reserve((i % 5 + 1) * UNIT);
+    assert_non_null(pages[i]);
+    memset(pages[i], (int)i + 1, (i % 5 + 1) * UNIT);
+  }
+  for (size_t i = 0; i < N; i += 2)
+    platform_release(pages[i], (i % 5 + 1) * UNIT);
+  for (size_t i = 1; i < N; i += 2) {
+    for (size_t k = 0; k < (i % 5 + 1) * UNIT; k++)
+      assert_int_equal(pages[i][k], i + 1);
+    platform_release(pages[i], (i % 5 + 1) * UNIT);
+  }
+}
+
 enum { ROUNDS = 2000 };
 static atomic_uint turn;
 
@@ -141,6 +161,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reserved_memory_is_zero),
+    cmocka_unit_test(test_reserved_memory_does_not_touch_its_neighbours),
     cmocka_unit_test(test_threads_wait_for_each_other),
     cmocka_unit_test(test_a_word_that_differs_is_not_waited_for),
     cmocka_unit_test(test_the_stack_goes_on_below),

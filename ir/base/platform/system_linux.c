@@ -5,15 +5,37 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { HUGE_PAGE_BYTES = 1 << 21 };      /* of x86 and of most others */
+
 static const char self_files[] = "/proc/self/fd";
 
-void *platform_reserve(size_t bytes)
+static void *map_pages(size_t bytes)
 {
   void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED)
+  return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* Mapped with a huge page to spare, of which what lies before and after goes back. */
+static void *map_aligned(size_t bytes)
+{
+  char *pages = bytes < SIZE_MAX - HUGE_PAGE_BYTES ? map_pages(bytes + HUGE_PAGE_BYTES) : NULL;
+  if (!pages)
     return NULL;
-  madvise(pages, bytes, MADV_HUGEPAGE);     /* a wish: sweeps over tiles miss less */
+  size_t before = -(uintptr_t)pages % HUGE_PAGE_BYTES;
+  if (before)
+    munmap(pages, before);
+  munmap(pages + before + bytes, HUGE_PAGE_BYTES - before);
+  return pages + before;
+}
+
+void *platform_reserve(size_t bytes)
+{
+  /* Whole pages at either end can go back. */
+  bool is_huge = bytes >= HUGE_PAGE_BYTES && bytes % HUGE_PAGE_BYTES == 0;
+  void *pages = is_huge ? map_aligned(bytes) : map_pages(bytes);
+  if (pages)
+    madvise(pages, bytes, MADV_HUGEPAGE);   /* a wish: fewer pages to take, fewer misses */
   return pages;
 }
 
