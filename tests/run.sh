@@ -60,16 +60,22 @@ unit_test() {
 export -f unit_test
 export logs
 
-# Named by their sources: the build folder may still hold programs of tests that are gone.  The random
-# programs of engine_diff are mostly for the release build, as a sanitized one takes ten times as long.
+# Named by their sources: the build folder may still hold programs of tests that are gone.  Tests that
+# share their random programs between the builds (tests/unit/random_share.h) come first: they take
+# the longest.
 unit_programs() {
-  local source
-  echo build/debug/bin/unit-engine_diff
-  echo build/release/bin/unit-engine_diff
+  local source name shared
+  shared=$(grep -l programs_to_run tests/unit/*.c)
+  for source in $shared; do
+    name=${source##*/}
+    echo "build/debug/bin/unit-${name%.c}"
+    echo "build/release/bin/unit-${name%.c}"
+  done
   for source in tests/unit/*.c; do
-    source=${source##*/}
-    echo "build/debug/bin/unit-${source%.c}"
-  done | grep -v engine_diff
+    case $shared in *"$source"*) continue ;; esac
+    name=${source##*/}
+    echo "build/debug/bin/unit-${name%.c}"
+  done
 }
 
 unit_tests() {

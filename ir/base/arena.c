@@ -10,15 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ARENA_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ARENA_ASAN 1
-#endif
-#endif
-
-#if defined(ARENA_ASAN)
+#if BASE_IS_SANITIZED
 #include <sanitizer/asan_interface.h>
 enum { GAP_BYTES = 16 };
 #define HIDE(at, size) ASAN_POISON_MEMORY_REGION((at), (size))

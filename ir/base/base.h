@@ -23,6 +23,15 @@
 #define BASE_NORETURN
 #endif
 
+/* Whether the address sanitizer checks this build. */
+#if defined(__SANITIZE_ADDRESS__)
+#define BASE_IS_SANITIZED 1
+#elif defined(__has_feature)
+#define BASE_IS_SANITIZED __has_feature(address_sanitizer)
+#else
+#define BASE_IS_SANITIZED 0
+#endif
+
 #define ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- arena.c ------------------------------------------------------------------------- */

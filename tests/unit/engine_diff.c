@@ -7,9 +7,10 @@
  * ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with operations in the background,
  * ENGINE_DIFF_TASKS and ENGINE_DIFF_TASKS_SEED for programs of tasks that send single wavelets;
  * ENGINE_DIFF_IMAGES names images, separated by colons, that are run in the same ways.  A sanitized
- * build, ten times as slow, runs a share of the usual number. */
+ * build runs a share of the usual number. */
 #include "engine_compare.h"
 #include "random_beside.h"
+#include "random_share.h"
 #include "random_streams.h"
 #include "random_tasks.h"
 
@@ -196,18 +197,6 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
 {
   const char *text = getenv(name);
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
-}
-
-#ifdef __SANITIZE_ADDRESS__
-enum { SHARE = 5 };
-#else
-enum { SHARE = 1 };
-#endif
-
-/* How many programs to run: as many as `name` asks for, or the usual number. */
-static uint32_t programs_to_run(const char *name, uint32_t usual)
-{
-  return from_environment(name, usual / SHARE);
 }
 
 /* Programs in which the engines once differed: in the last event of what a fault had taken back, in

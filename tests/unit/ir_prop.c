@@ -2,6 +2,7 @@
  * random sequences of passes, and after a trip through text. */
 #include "tests/unit/ir_interp.h"
 #include "tests/unit/ir_random.h"
+#include "tests/unit/random_share.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,12 +15,6 @@ static uint64_t first_seed(void)
 {
   const char *text = getenv("WSE_SEED");
   return text ? strtoull(text, NULL, 0) : 1;
-}
-
-static uint64_t case_count(void)
-{
-  const char *text = getenv("WSE_CASES");
-  return text ? strtoull(text, NULL, 0) : CASES;
 }
 
 static uint32_t func_named(const IrModule *m, const char *name)
@@ -158,7 +153,8 @@ static void each_case(void (*check)(Arena *, uint64_t))
 {
   Arena *arena = arena_create("case");
   print_message("seeds from %llu (WSE_SEED, WSE_CASES)\n", (unsigned long long)first_seed());
-  for (uint64_t i = 0; i < case_count(); i++) {
+  uint32_t n = programs_to_run("WSE_CASES", CASES);
+  for (uint32_t i = 0; i < n; i++) {
     check(arena, first_seed() + i);
     arena_reset(arena);
   }
