@@ -357,8 +357,7 @@ static HOT ScalarRun begin_rows(const Visit *v, uint64_t end)
 
 static HOT void end_rows(const Visit *v, const ScalarRun *run)
 {
-  for (unsigned i = 0; i < TRUST_COUNT; i++)
-    v->worker->log.stats.paid[i] += run->paid[i];
+  scalar_pay(run->paid, v->worker->log.stats.paid);
 }
 
 /* Instructions in a row from `*at` on.  False: none. */

@@ -215,6 +215,12 @@ static const char *class_load(ClassCode *cls, Arch arch, const ImageClass *image
   cls->index = index;
   cls->code_end = image->code_address + image->code_words * 2u;
   cls->stack_low = (uint32_t)image->stack_top - image->stack_bytes;
+  cls->data_end = image->static_bytes;
+  if (image->code_address < cls->data_end) {
+    bool is_behind = cls->code_end + image->code_address < cls->data_end;
+    cls->data_low = is_behind ? cls->code_end : 0;
+    cls->data_end = is_behind ? cls->data_end : image->code_address;
+  }
   cls->floor = image->static_bytes;
   if (image->code_words && cls->code_end > cls->floor)
     cls->floor = cls->code_end;

@@ -152,6 +152,7 @@ typedef struct {
   uint32_t code_end;            /* byte address after the last code word */
   uint32_t stack_low;           /* lowest address of the stack that the compiler counted on */
   uint32_t floor;               /* the stack pointer may not go below: end of data and code */
+  uint32_t data_low, data_end;  /* the larger part of the static data on one side of the code */
   uint32_t n_insns;
   const Insn *insns;            /* in address order */
   const uint16_t *pc_of;        /* byte address of each */

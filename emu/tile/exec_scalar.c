@@ -145,17 +145,12 @@ static ScalarResult access_outside(FaultKind kind, uint32_t address, unsigned by
   return (ScalarResult){.outcome = SCALAR_CONFIG, .value = address / 2, .store = store};
 }
 
-/* The larger part of the static data on one side of the code. */
 static INLINE void exec_find_data(Exec *e)
 {
   const ClassCode *cls = e->mem->cls;
-  uint32_t end = cls->image->static_bytes, code = cls->image->code_address, low = 0;
-  bool around = code < end;
-  if (around && cls->code_end < end && end - cls->code_end > code)
-    low = cls->code_end;
   e->data = e->mem->bytes;
-  e->data_low = low;
-  e->data_end = e->data && !e->mem->tracked ? (around && !low ? code : end) : 0;
+  e->data_low = cls->data_low;
+  e->data_end = e->data && !e->mem->tracked ? cls->data_end : 0;
 }
 
 static INLINE bool is_plain_data(const Exec *e, uint32_t address, unsigned bytes)
@@ -185,11 +180,28 @@ static INLINE void store_bytes(uint8_t *at, unsigned bytes, uint32_t value)
   }
 }
 
+/* The next place where many accesses go: the bytes on the stack, which lies behind data and code.
+ * NULL: they are elsewhere, or accesses are watched. */
+static INLINE uint8_t *find_on_stack(const TileMem *mem, uint32_t address, unsigned bytes)
+{
+  const ClassCode *cls = mem->cls;
+  const ImageClass *image = cls->image;
+  if (address < cls->stack_low || address + bytes > image->stack_top || !mem->bytes ||
+      mem->tracked || (bytes > 1 && (address & 1)))
+    return NULL;
+  return mem->bytes + (mem->full ? address : image->static_bytes + address - cls->stack_low);
+}
+
 /* These two get copies, so that the Exec of a row of instructions stays in registers. */
 static RARE ScalarResult load_elsewhere(Exec e, uint32_t address, unsigned bytes, bool sign)
 {
   uint32_t value;
-  FaultKind kind = mem_load(e.mem, address, bytes, &value);
+  const uint8_t *stack = find_on_stack(e.mem, address, bytes);
+  FaultKind kind = FAULT_COUNT;
+  if (LIKELY(stack != NULL))
+    value = load_bytes(stack, bytes);
+  else
+    kind = mem_load(e.mem, address, bytes, &value);
   if (kind != FAULT_COUNT)
     return access_outside(kind, address, bytes, false);
   if (bytes == 4)
@@ -199,6 +211,11 @@ static RARE ScalarResult load_elsewhere(Exec e, uint32_t address, unsigned bytes
 
 static RARE ScalarResult store_elsewhere(Exec e, uint32_t address, unsigned bytes, uint32_t value)
 {
+  uint8_t *stack = find_on_stack(e.mem, address, bytes);
+  if (LIKELY(stack != NULL)) {
+    store_bytes(stack, bytes, value);
+    return go_on();
+  }
   FaultKind kind = mem_store(e.mem, address, bytes, value);
   return kind == FAULT_COUNT ? go_on() : access_outside(kind, address, bytes, true);
 }
@@ -544,8 +561,8 @@ static uint8_t stored_bytes(Opcode op)
   }
 }
 
-/* A row of instructions sums up three counts in one word: cycles, and which of them are fitted or
- * assumed.  No count comes to twice the cycles of a row and an instruction more. */
+/* The rows of a run sum up three counts in one word: cycles, and which of them are fitted or
+ * assumed.  No count comes to more than the cycles that they span and an instruction more. */
 _Static_assert(SCALAR_CYCLES + SCALAR_MOST_CYCLES <= SCALAR_PAY_MASK && 3 * SCALAR_PAY_BITS <= 32,
                "the counts fit");
 
@@ -597,12 +614,12 @@ ScalarCode scalar_code(const Insn *insn, uint32_t word, Bounds object, const Tim
 /* False: it is no place that can be put back. */
 static RARE bool note_store_elsewhere(ScalarRun *run, uint32_t address, unsigned bytes)
 {
-  const ClassCode *cls = run->mem->cls;
-  uint32_t end = address + bytes, before;
-  bool in_data = end <= cls->image->static_bytes;
-  bool on_stack = address >= cls->stack_low && end <= cls->image->stack_top;
-  if ((!in_data && !on_stack) || run->mem->tracked ||
-      mem_load(run->mem, address, bytes, &before) != FAULT_COUNT)
+  const uint8_t *stack = find_on_stack(run->mem, address, bytes);
+  uint32_t before;
+  if (LIKELY(stack != NULL))
+    before = load_bytes(stack, bytes);
+  else if (address + bytes > run->mem->cls->image->static_bytes || run->mem->tracked ||
+           mem_load(run->mem, address, bytes, &before) != FAULT_COUNT)
     return false;
   scalar_keep_store(run->stores, address, bytes, before);
   return true;
@@ -736,11 +753,7 @@ FLAT void scalar_run(ScalarRun *run)
     goes_on = run_word(run, &e, &run->at, &paid, word * SCALAR_WORD_CYCLES, &run->issues[word],
                        careful);
   run->first = paid & SCALAR_PAY_MASK;
-  unsigned fitted = paid >> SCALAR_PAY_BITS & SCALAR_PAY_MASK;
-  unsigned assumed = paid >> 2 * SCALAR_PAY_BITS;
-  run->paid[TRUST_FITTED] += fitted;
-  run->paid[TRUST_ASSUMED] += assumed;
-  run->paid[TRUST_DOCUMENTED] += run->first - first - fitted - assumed;
+  run->paid += paid - first;
 }
 
 /* SDK docs, builtins: a shift register for x^23 + x^18 + 1, advanced 128 steps per use. Assumed,

@@ -191,7 +191,7 @@ typedef struct {
   unsigned first, end;          /* it issues in cycle `first`, all of them before cycle `end`,
                                    which is at most SCALAR_CYCLES */
   uint64_t *issues;             /* SCALAR_WORDS: cycles in which they issue; added to */
-  unsigned paid[TRUST_COUNT];   /* cycles between, by what their rows rest on; added to */
+  uint32_t paid;                /* cycles between, packed as in `pay`; added to */
 } ScalarRun;
 
 /* For the instruction at a word of code, if scalar_exec carries it out in at most
