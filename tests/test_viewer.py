@@ -281,7 +281,7 @@ def test_the_page_in_a_browser(tmp_path):
                           env={**os.environ, "CHROMIUM": CHROMIUM})
     assert done.returncode == 0, done.stderr
     seen, stats = json.loads(done.stdout), harness.stats(tmp_path / "s.json")
-    assert seen["errors"] == seen["fetched"] == seen["axe"] == seen["wide"] == []
+    assert seen["errors"] == seen["fetched"] == seen["axe"] == seen["wide"] == seen["untidy"] == []
     for name in ("cycles", "instructions", "groups", "wavelets", "wavelet_hops"):
         assert seen["stats"][name] == [stats[name], f"{stats[name]:,}"]
     assert seen["totals"]["links"] == stats["wavelet_hops"]

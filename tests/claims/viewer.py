@@ -74,6 +74,7 @@ def check(claims, name, shots):
                    statistics.median(seen["frames"]), MOST_FRAME_MS, "ms")
     claims.equals(f"{name}: serious findings of axe-core", sorted(set(seen["axe"])), [])
     claims.equals(f"{name}: views wider than the window", seen["wide"], [])
+    claims.equals(f"{name}: broken words and uneven rows", sorted(set(seen["untidy"])), [])
     claims.equals(f"{name}: errors of the page", seen["errors"], [])
     claims.equals(f"{name}: what it fetched", seen["fetched"], [])
     claims.equals(f"{name}: the keyboard chooses a tile and a time",

@@ -63,6 +63,44 @@ async function serious(page) {
     .map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 120)}`);
 }
 
+// Words that break over lines where they need not, and rows of tables whose cells stand at different
+// heights.  Names and paths may be longer than a cell.
+async function untidy(page) {
+  return page.evaluate(() => {
+    const found = [], most_letters = 16, off = 1.5, off_of_code = 5;
+    const texts = (box) => {
+      const walk = document.createTreeWalker(box, NodeFilter.SHOW_TEXT), all = [];
+      for (let node = walk.nextNode(); node; node = walk.nextNode())
+        if (node.data.trim() && node.parentElement.checkVisibility()) all.push(node);
+      return all;
+    };
+    const lines = (node, from, to) => {
+      const range = document.createRange();
+      range.setStart(node, from);
+      range.setEnd(node, to);
+      return [...range.getClientRects()].filter((r) => r.width > 0);
+    };
+    for (const cell of document.querySelectorAll("th, td, .tabs button"))
+      for (const node of texts(cell))
+        if (!node.parentElement.closest("code"))
+          for (const word of node.data.matchAll(/[^ \n]+/g))
+            if (word[0].length <= most_letters &&
+                new Set(lines(node, word.index, word.index + word[0].length).map((r) => r.top)).size > 1)
+              found.push(`broken: ${word[0]}`);
+    for (const row of document.querySelectorAll("tr")) {
+      const middles = [...row.cells].flatMap((cell) => {
+        const [node] = texts(cell), start = node ? node.data.search(/\S/) : -1;
+        const [first] = node ? lines(node, start, start + 1) : [];
+        return first ? [{ at: (first.top + first.bottom) / 2, off: cell.querySelector("code")
+          ? off_of_code : off }] : [];
+      });
+      if (middles.some((m) => Math.abs(m.at - middles[0].at) > m.off))
+        found.push(`uneven: ${row.textContent.slice(0, 60)}`);
+    }
+    return [...new Set(found)];
+  });
+}
+
 // The numbers of --stats that the page shows, and the total of every quantity of the map.
 async function numbers(page) {
   await page.click("#tab-overview");
@@ -91,7 +129,7 @@ async function keys(page) {
 }
 
 const watch = { loads: [], errors: [], fetched: [] };
-const result = { axe: [], wide: [] };
+const result = { axe: [], wide: [], untidy: [] };
 for (const [width, height] of WIDTHS)
   for (const theme of THEMES) {
     const page = await open(width, height, theme, watch);
@@ -99,6 +137,7 @@ for (const [width, height] of WIDTHS)
       await page.click(`#tab-${tab}`);
       await page.waitForTimeout(60);
       result.axe.push(...(await serious(page)).map((v) => `${width} ${theme} ${tab}: ${v}`));
+      result.untidy.push(...(await untidy(page)).map((v) => `${width} ${theme} ${tab}: ${v}`));
       if (await page.evaluate(() => document.documentElement.scrollWidth >
                                     document.documentElement.clientWidth + 1))
         result.wide.push(`${width} ${theme} ${tab}`);

@@ -15,20 +15,31 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-export interface Column { head: string; text?: boolean; title?: string }
+// text: left, may break anywhere, as paths and names can be long; words: breaks between words alone.
+export interface Column { head: string; text?: boolean; words?: boolean; title?: string }
+
+const columnClass = (c: Column): string => c.words ? "text words" : c.text ? "text" : "";
 
 export function table(caption: string, columns: Column[], rows: (Node | string)[][]):
     HTMLTableElement {
   return element("table", {},
     element("caption", {}, caption),
     element("thead", {}, element("tr", {}, ...columns.map((c) =>
-      element("th", { scope: "col", class: c.text ? "text" : "", title: c.title }, c.head)))),
+      element("th", { scope: "col", class: columnClass(c), title: c.title }, c.head)))),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell, i) =>
-      element("td", { class: columns[i].text ? "text" : "" }, cell))))));
+      element("td", { class: columnClass(columns[i]) }, cell))))));
 }
 
 export function replace(parent: HTMLElement, ...children: (Node | string | null)[]): void {
   parent.replaceChildren(...children.filter((c) => c !== null));
+}
+
+// The text, or as much of its beginning as fits.
+export function fitting(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let length = text.length - 1;
+  while (length > 0 && context.measureText(text.slice(0, length) + "…").width > width) length--;
+  return length ? text.slice(0, length).trimEnd() + "…" : "";
 }
 
 // A canvas as large as its box, in device pixels; `draw` gets CSS pixels.

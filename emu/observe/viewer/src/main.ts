@@ -5,7 +5,7 @@ import { FabricMap } from "./map";
 import { FindingsPanel, MemoryPanel, Overview, SourcePanel, TilePanel, WavesPanel, estimateText }
   from "./panels";
 import type { Panel } from "./panels";
-import { format, heatGradient, lineColor } from "./scale";
+import { cyclesEach, format, heatGradient, lineColor } from "./scale";
 import { State } from "./state";
 import { TimeStrip } from "./strip";
 import "./style.css";
@@ -81,12 +81,13 @@ class App {
       this.setTheme(theme.value as typeof THEMES[number]) });
     theme.append(...THEMES.map((t) => element("option", { value: t,
       selected: this.root.dataset.theme === t }, t)));
+    const file = run.title.split("/").pop() ?? run.title;
     const fact = (label: string, value: string, note = "") => element("div", { class: "fact" },
       element("dt", {}, label), element("dd", {}, value,
         note ? element("span", { class: "range" }, ` ${note}`) : null));
     return element("header", {},
-      element("div", { class: "name" }, element("h1", {}, run.title.split("/").pop() ?? run.title),
-              element("p", {}, run.title)),
+      element("div", { class: "name" }, element("h1", {}, file),
+              file === run.title ? "" : element("p", {}, run.title)),
       element("dl", {},
         fact("cycles", format(stats.cycles), range ? `expected ${range}` : ""),
         fact("fabric", `${format(run.width)} × ${format(run.height)}`),
@@ -196,8 +197,8 @@ class App {
     this.scale.replaceChildren(
       element("span", { class: "what" }, `${quantity.label}: ${quantity.unit} per tile` +
         `${quantity.combine === "MOST" ? ", at most" : ""}${logarithmic ? ", logarithmic" : ""}` +
-        (level ? `; over time at most ${format(this.map.overTimeMost)} in ` +
-          `${format(level.step_cycles)} cycles` : "")),
+        (level ? `; over time at most ${format(this.map.overTimeMost)} per ` +
+          cyclesEach(level.step_cycles) : "")),
       element("span", { class: "none" }), element("span", {}, "0"),
       element("span", { class: "ramp" }, element("span", { class: "gradient", style:
         `background:${heatGradient()}` }),

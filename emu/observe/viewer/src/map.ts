@@ -180,10 +180,10 @@ export class FabricMap {
     for (const cycle of ticks(0, all, height / 50)) {
       const at = top + cycle / all * height;
       if (at > top + 6 && at < this.surface.height - 6)
-        c.fillText(format(cycle), RULER.left - 5, at);
+        c.fillText(format(cycle), this.rulerEnd - 5, at);
     }
     c.textAlign = "left";
-    c.fillText("over time: cycles downward", RULER.left, top - 9);
+    c.fillText("over time: cycles downward", this.rulerEnd, top - 9);
   }
 
   // A click there chooses the tile and the step.
@@ -212,6 +212,8 @@ export class FabricMap {
     const room = 0.5 * this.inner.height / this.state.run.height;
     return Math.max(scale, Math.min(STRETCH, room));
   }
+  // The ruler stands beside the map, also where the map is narrower than its room.
+  private get rulerEnd(): number { return Math.max(RULER.left, this.px(0)); }
   private px(x: number): number { return RULER.left + (x - this.view.x) * this.scaleX(); }
   private py(y: number): number { return RULER.top + (y - this.view.y) * this.scaleY(); }
   private tileX(px: number): number { return this.view.x + (px - RULER.left) / this.scaleX(); }
@@ -761,12 +763,11 @@ export class FabricMap {
       if (at > RULER.left && at < width - 4) c.fillText(format(x), at, 9);
     }
     c.textAlign = "right";
-    for (const y of ticks(see.top, see.bottom - 1, Math.max(2, height / 60))) {
+    for (const y of ticks(see.top, see.bottom - 1, Math.max(2, height / 40))) {
       const at = this.py(y + 0.5);
-      if (at > RULER.top && at < height - 4) c.fillText(format(y), RULER.left - 6, at);
+      if (at > RULER.top && at < height - 4) c.fillText(format(y), this.rulerEnd - 6, at);
     }
-    c.textAlign = "left";
-    c.fillText("y \\ x", 4, 9);
+    c.fillText("y \\ x", this.rulerEnd - 14, 9);
     this.paintTimeRuler();
   }
 }

@@ -17,6 +17,7 @@ const HOT_LINKS = 10, BUSIEST = 12, WAYS_SHOWN = 200, LINES_SHOWN = 400, TURNS_S
 
 const number = (text: string): Column => ({ head: text });
 const text = (head: string): Column => ({ head, text: true });
+const words = (head: string): Column => ({ head, words: true });
 
 export interface Panel { id: string; label: string; box: HTMLElement; shown: () => void }
 
@@ -166,7 +167,7 @@ export class TilePanel implements Panel {
     if (found.length) replace(this.counts, table(
       `Cycles ${format(found[0].slice.from)} to ${format(found[0].slice.to)}` +
         (finest.side > 1 ? `, of ${finest.side} × ${finest.side} tiles` : ""),
-      [text("what"), number("number"), text("unit")],
+      [words("what"), number("number"), words("unit")],
       simple.map((q, i) => [q.label, format(found[i].value), q.unit])
         .filter((_, i) => found[i].value > 0)));
     this.showRoutes(tile, cls);
@@ -277,9 +278,14 @@ export class SourcePanel implements Panel {
       element("td", {}, row ? format(row[2]) : "", element("span", { class: "track" }, bar)),
       element("td", {}, row ? percent(row[2], all) : ""),
       element("td", { title: causes }, waits ? format(waits) : ""),
-      element("td", {}, String(line)), element("td", { class: "text" },
-                                               element("code", {}, content)));
+      element("td", {}, String(line)), element("td", { class: "text" }, indented(content)));
   }
+}
+
+// A line of a program; what does not fit goes on below, indented as the line is.
+function indented(content: string): HTMLElement {
+  const text = content.trimStart();
+  return element("code", { style: `padding-left:${content.length - text.length}ch` }, text);
 }
 
 // ---- memory -------------------------------------------------------------------------------------

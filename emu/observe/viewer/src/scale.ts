@@ -4,8 +4,13 @@ export const format = (value: number): string =>
   Number.isInteger(value) ? value.toLocaleString("en")
     : value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
+// A number and its sign stay on one line.
 export const percent = (part: number, whole: number): string =>
-  whole ? (100 * part / whole).toLocaleString("en", { maximumFractionDigits: 1 }) + " %" : "0 %";
+  (whole ? (100 * part / whole).toLocaleString("en", { maximumFractionDigits: 1 }) : "0") + "\u00a0%";
+
+// What stands behind "per".
+export const cyclesEach = (count: number): string =>
+  count === 1 ? "cycle" : `${format(count)} cycles`;
 
 // Cividis, by Nuñez, Anderton and Renslow: the same order of lightness for every kind of sight.
 const CIVIDIS = [

@@ -1,7 +1,7 @@
 // The run over time: a chart of the whole fabric, the slider, and playback.
 import { Slicer, findQuantity } from "./data";
 import { Surface, element, themeColors } from "./dom";
-import { format, lineColor, lineDash, ticks } from "./scale";
+import { cyclesEach, format, lineColor, lineDash, ticks } from "./scale";
 import type { State } from "./state";
 
 const MARGIN = { left: 46, top: 6, right: 48, bottom: 20 };
@@ -89,7 +89,7 @@ export class TimeStrip {
         `${["solid", "dashed", "dotted"][i]} ${lineColor(LINE_STYLES[i], dark)}` }),
       label + values(i))),
       element("li", { class: "faint" }, at < 0
-        ? `per ${format(this.step)} cycles, all tiles; drag to choose a time`
+        ? `per ${cyclesEach(this.step)}, all tiles; drag to choose a time`
         : `cycles ${format(at * this.step)} to ${format((at + 1) * this.step)}`));
   }
 

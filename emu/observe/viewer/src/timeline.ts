@@ -2,7 +2,7 @@
 import { SpanKind, WAIT_NAMES, WAIT_TEXTS, readTimeLine, sampledNote, timeLineTiles }
   from "./data";
 import type { Span, TileClass, TimeLine } from "./data";
-import { Surface, element, themeColors } from "./dom";
+import { Surface, element, fitting, themeColors } from "./dom";
 import { format, lineColor, ticks } from "./scale";
 import type { State } from "./state";
 
@@ -247,14 +247,10 @@ export class TileTimeLine {
     c.strokeRect(left + 0.5, y + 0.5, wide - 1, high - 1);
     if (wait) this.paintPattern(c, span.subject, left, y, wide, high, theme.surface);
     else if (wide > 44) {
-      c.save();
-      c.beginPath();
-      c.rect(left, y, wide - 3, high);
-      c.clip();
       c.fillStyle = theme.surface;
       c.textAlign = "left";
-      c.fillText(this.name(span), left + 4, y + high / 2 + (span.kind === SpanKind.Task ? 0 : -5));
-      c.restore();
+      c.fillText(fitting(c, this.name(span), wide - 8), left + 4,
+                 y + high / 2 + (span.kind === SpanKind.Task ? 0 : -5));
     }
   }
 
