@@ -66,6 +66,7 @@ def check_page(claims, seen):
     claims.equals("cycles of reduce-chain offline", seen["offlineCycles"], 90)
     claims.equals("serious findings of axe-core", seen["axe"], [])
     claims.equals("widths at which the page is cut off", seen["wide"], 0)
+    claims.equals("halves that are hidden or shown and should not", seen["halves"], [])
     claims.equals("complaints of the browser", seen["complaints"], [])
 
 

@@ -4,16 +4,18 @@ import { test } from "node:test";
 import { RunError, ToolCrash, Toolchain, pathOf, uriOf } from "../dist/index.js";
 
 const wse = await Toolchain.load();
-const layout = `layout {
+const layout = `const memcpy = @import_module("<memcpy/get_params>", .{ .width = 2, .height = 1 });
+layout {
   @set_rectangle(2, 1);
-  @set_tile_code(0, 0, "pe.csl", .{ .first = 10 });
-  @set_tile_code(1, 0, "pe.csl", .{ .first = 20 });
+  @set_tile_code(0, 0, "pe.csl", .{ .first = 10, .memcpy_params = memcpy.get_params(0) });
+  @set_tile_code(1, 0, "pe.csl", .{ .first = 20, .memcpy_params = memcpy.get_params(1) });
   @export_name("values", [*]i16, true);
   @export_name("twice", fn () void);
 }
 `;
 const pe = `param first: i16;
-const memcpy = @import_module("<memcpy/memcpy>", .{});
+param memcpy_params: comptime_struct;
+const memcpy = @import_module("<memcpy/memcpy>", memcpy_params);
 var values = [3]i16{ first, first + 1, first + 2 };
 var pointer: [*]i16 = &values;
 fn twice() void {
@@ -84,7 +86,7 @@ test("mistakes have place and help", async () => {
   assert.equal(result.ok, false);
   const [first] = result.diagnostics;
   assert.equal(first.file, "pe.csl");
-  assert.equal(first.line, 7);
+  assert.equal(first.line, 8);
   assert.equal(first.severity, "error");
   assert.match(JSON.stringify(first), /did you mean 'values'/);
 });
@@ -127,20 +129,20 @@ test("the language server answers", async () => {
   const analysis = await wse.check({ files, options });
   assert.deepEqual(Object.values(analysis.diagnostics).flat(), []);
   assert.ok(analysis.files.includes("pe.csl"));
-  const position = { line: 6, character: 5 };
+  const position = { line: 7, character: 5 };
   const hover = analysis.ask("textDocument/hover", "pe.csl", { position });
   assert.match(JSON.stringify(hover), /values/);
   const [place] = [analysis.ask("textDocument/definition", "pe.csl", { position })].flat();
   assert.equal(pathOf(place.uri), "pe.csl");
-  assert.equal(place.range.start.line, 2);
+  assert.equal(place.range.start.line, 3);
   assert.equal(uriOf("a.csl"), "file:///work/a.csl");
   assert.ok(analysis.tokenTypes.includes("function"));
 });
 
 test("the debugger takes commands", async () => {
   const ran = await wse.tool("wse-dbg", ["/tmp/a.bin", "-x", "go", "--launch=twice"],
-                             { "/tmp/a.bin": await image(), go: "break pe.csl:7\ncontinue\nprint i\nquit\n" });
-  assert.match(ran.output, /pe\.csl:7/, ran.output + ran.errors);
+                             { "/tmp/a.bin": await image(), go: "break pe.csl:8\ncontinue\nprint i\nquit\n" });
+  assert.match(ran.output, /pe\.csl:8/, ran.output + ran.errors);
 });
 
 test("many instances in a row", async () => {

@@ -194,8 +194,9 @@ await waitFor("ready");
 await page.getByLabel("Sample").selectOption({ label: "reduce-chain" });
 seen.offlineCycles = await run();
 
-// How it looks: three widths, both themes; nothing serious for axe.
+// How it looks: three widths, both themes; nothing serious for axe.  A narrow page shows one half.
 seen.axe = [];
+seen.halves = [];
 for (const [width, height] of WIDTHS)
   for (const theme of ["light", "dark"]) {
     await page.setViewportSize({ width, height });
@@ -209,6 +210,10 @@ for (const [width, height] of WIDTHS)
         .map((v) => `${width} ${theme} ${half}: ${v.id}: ${v.nodes[0].html.slice(0, 120)}`));
       seen.wide = (seen.wide ?? 0) + await page.evaluate(() =>
         Number(document.documentElement.scrollWidth > innerWidth));
+      for (const name of ["Program", "Results"])
+        if (await page.locator(`section[aria-label="${name}"]`).isVisible() !==
+            (half === "" || half === name))
+          seen.halves.push(`${width} ${theme} ${half}: ${name}`);
     }
   }
 await browser.close();
