@@ -320,7 +320,8 @@ def profile(text):
     """{line: {column: value}} of the printed profile."""
     head, *rows = text.splitlines()[1:]
     columns = head.split()[:-1]
-    return {words[-1].split("/")[-1]: dict(zip(columns, words)) for words in map(str.split, rows)}
+    split = [row.split(None, len(columns)) for row in rows]
+    return {words[-1].split("/")[-1]: dict(zip(columns, words)) for words in split}
 
 
 def test_profile_counts_cycles_by_line_and_cause(tmp_path, engine):
@@ -333,6 +334,7 @@ def test_profile_counts_cycles_by_line_and_cause(tmp_path, engine):
     for column, key in (("instrs", "instructions"), ("groups", "groups"),
                         ("elements", "elements")):
         assert sum(int(row[column]) for row in rows.values()) == stats[key]
+    assert "(no source)" in rows     # the start-up code, which no line of the program stands for
     add = rows["pe.csl:41"]     # @fadds(out, own, in), on the two tiles in the middle
     assert int(add["elements"]) == 2 * 30 and int(add["input"]) > 0
     # The issue and its 2 cycles, groups, 1 cycle behind; start-up code has loaded the descriptors.
@@ -348,8 +350,8 @@ def test_profile_as_json_has_the_printed_numbers(tmp_path):
     assert run["cycles"] == sum(row["cycles"] for row in run["lines"])
     assert len(run["lines"]) == len(printed) > 1
     for row in run["lines"]:
-        name = row["file"].split("/")[-1].split(" ")[-1]
-        text = printed[f"{name}:{row['line']}"]
+        name = row["file"].split("/")[-1]
+        text = printed[f"{name}:{row['line']}" if row["line"] else "(no source)"]
         for key, column in (("cycles", "cycles"), ("instructions", "instrs"), ("groups", "groups"),
                             ("start", "start")):
             assert row[key] == int(text[column])

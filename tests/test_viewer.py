@@ -135,7 +135,8 @@ def test_the_profile_is_in_the_page(tmp_path, engine):
     image = compiled(tmp_path, "gemv", width=4, height=3, M=12, N=8)
     data, _, _, ran = observed(image, tmp_path, engine, "--profile")
     files = data.top["sources"]["files"]
-    rows = {f"{files[row[0]]['name']}:{row[1]}": row[2:6] for row in data.top["sources"]["lines"]}
+    rows = {f"{files[row[0]]['name']}:{row[1]}" if row[1] else "(no source)": row[2:6]
+            for row in data.top["sources"]["lines"]}
     printed = {}
     for line in ran.out.splitlines()[2:]:
         words = line.split()

@@ -25,9 +25,9 @@ bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char
 {
   const ClassCode *cls = program_class(program, tile);
   const ImageLine *row = cls ? image_line_at(cls->image, (uint16_t)pc) : NULL;
-  *file = row && row->line ? file_name(program->image, row->file) : "";
+  *file = row ? file_name(program->image, row->file) : "";
   *line = row ? row->line : 0;
-  return row && row->line;
+  return row != NULL;
 }
 
 bool frames_names_file(const char *path, const char *name)
@@ -74,7 +74,7 @@ static unsigned add_frames(const Program *program, const ClassCode *cls, DebugFr
   const ImageLine *row = image_line_at(image, (uint16_t)look_at);
   uint32_t inlined = row ? row->inlined_at : (uint32_t)IMAGE_NO_INLINE;
   unsigned n = 0;
-  base.file = row && row->line ? file_name(program->image, row->file) : "";
+  base.file = row ? file_name(program->image, row->file) : "";
   base.line = row ? row->line : 0;
   base.column = row ? row->column : 0;
   for (; n < room; n++) {

@@ -206,8 +206,11 @@ void profile_print(const Profile *p, FILE *out)
             (unsigned long long)row->elements);
     for (unsigned k = STALL_NONE + 1; k < STALL_COUNT; k++)
       fprintf(out, " %9llu", (unsigned long long)row->stalls[k]);
-    fprintf(out, " %9llu  %s:%u\n", (unsigned long long)row->start,
-            *row->file ? row->file : "(no source)", row->line);
+    fprintf(out, " %9llu  ", (unsigned long long)row->start);
+    if (row->line)
+      fprintf(out, "%s:%u\n", row->file, row->line);
+    else
+      fputs("(no source)\n", out);
   }
 }
 

@@ -319,5 +319,5 @@ const ImageLine *image_line_at(const ImageClass *cls, uint16_t pc)
     else
       high = middle;
   }
-  return low ? &cls->lines[low - 1] : NULL;
+  return low && cls->lines[low - 1].line ? &cls->lines[low - 1] : NULL;
 }

@@ -555,7 +555,7 @@ Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char 
 uint64_t image_announced_bytes(const char *start, size_t length);
 /* Hash of the tables that give an image its meaning; a reader accepts only its own. */
 uint64_t image_tables_hash(void);
-/* Line table look-up: the row that covers pc, or NULL. */
+/* Line table look-up: the row that covers pc; NULL if no line of the program is behind pc. */
 const ImageLine *image_line_at(const ImageClass *cls, uint16_t pc);
 /* A summary for people: classes with memory map, tasks, queues and symbols; exports. */
 void image_print(const Image *image, FILE *out);

@@ -268,6 +268,8 @@ static void lines_are_found(void **state)
   assert_null(image_line_at(class, SAMPLE_CODE_AT - 2));
   assert_null(image_line_at(class, (uint16_t)(SAMPLE_CODE_AT + 2 * sample.n_code)));
   assert_null(image_line_at(&sample.classes[2], SAMPLE_CODE_AT));
+  sample.lines[1].line = 0;
+  assert_null(image_line_at(class, sample.vec_at));
 }
 
 static void the_summary_names_what_is_there(void **state)

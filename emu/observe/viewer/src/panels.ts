@@ -252,8 +252,9 @@ export class SourcePanel implements Panel {
     replace(this.list,
       file.changed ? element("p", { class: "note alarm" },
         "This file has changed after the program was compiled; lines may not match.") : null,
-      file.text === undefined ? element("p", { class: "note" },
-        "The text of this file could not be read when the page was written.") : null,
+      file.text === undefined ? element("p", { class: "note" }, file.name
+        ? "The text of this file could not be read when the page was written."
+        : "Code of the compiler, such as what loads the descriptors before the first task.") : null,
       element("table", { class: "source" },
         element("caption", {}, `Cycles of threads by line; share of the run's ${format(all)}`),
         element("thead", {}, element("tr", {}, ...["cycles", "share", "waits", "line", "text"]
@@ -278,7 +279,7 @@ export class SourcePanel implements Panel {
       element("td", {}, row ? format(row[2]) : "", element("span", { class: "track" }, bar)),
       element("td", {}, row ? percent(row[2], all) : ""),
       element("td", { title: causes }, waits ? format(waits) : ""),
-      element("td", {}, String(line)), element("td", { class: "text" }, indented(content)));
+      element("td", {}, line ? String(line) : ""), element("td", { class: "text" }, indented(content)));
   }
 }
 
