@@ -67,6 +67,8 @@ def check_page(claims, seen):
     claims.equals("serious findings of axe-core", seen["axe"], [])
     claims.equals("widths at which the page is cut off", seen["wide"], 0)
     claims.equals("halves that are hidden or shown and should not", seen["halves"], [])
+    claims.equals("rows of pixels of the viewer below its panel", seen["viewerHidden"], 0)
+    claims.equals("sizes of text in the viewer", len(set(seen["viewerText"])), 1)
     claims.equals("complaints of the browser", seen["complaints"], [])
 
 

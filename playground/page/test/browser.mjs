@@ -216,6 +216,14 @@ for (const [width, height] of WIDTHS)
           seen.halves.push(`${width} ${theme} ${half}: ${name}`);
     }
   }
+
+// On a large screen the whole viewer is in its panel, in its own sizes of text.
+await page.setViewportSize({ width: 1920, height: 1080 });
+await page.getByRole("tab", { name: "Viewer" }).click();
+await page.waitForSelector(".viewer canvas.map");
+seen.viewerHidden = await page.locator(".viewer").evaluate((v) => v.scrollHeight - v.clientHeight);
+seen.viewerText = await page.locator(".wse-viewer").evaluate((v) =>
+  [v, v.querySelector("dd")].map((e) => getComputedStyle(e).fontSize));
 await browser.close();
 console.log(JSON.stringify(seen));
 process.exit(0);
