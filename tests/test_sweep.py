@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import re
 import sys
 
 import numpy
@@ -142,6 +143,34 @@ def test_a_file_of_points(folder):
     assert all(int(row["cycles"]) > 10 and row["stalls.bank"] != "" and not row["error"]
                for row in table[:4])
     assert "cannot read array 'v4.npy'" in table[4]["error"] and table[4]["cycles"] == ""
+
+
+def test_the_example_of_the_page(tmp_path):
+    page = (harness.ROOT / "docs" / "sweeps.md").read_text()
+    spec = json.loads(re.search(r"```json\n(.*?)```", page, re.S)[1])
+    (tmp_path / "s.json").write_text(json.dumps(spec))
+    (tmp_path / "layout.csl").write_text("""param P: u16;
+param B: u16;
+layout {
+  @set_rectangle(P, 1);
+  for (@range(u16, P)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .B = B }); }
+  @export_name("v", [*]f32, true);
+  @export_name("main", fn () void);
+}
+""")
+    (tmp_path / "pe.csl").write_text("""param B: u16;
+var v = @zeros([B]f32);
+var v_ptr: [*]f32 = &v;
+fn main() void { for (@range(u16, B)) |i| { v[i] += 1.0; } }
+comptime { @export_symbol(v_ptr, "v"); @export_symbol(main); }
+""")
+    for point in wse_sweep.grid(**{name: spec["points"][name] for name in ("P", "B")}):
+        numpy.save(tmp_path / "v{P}-{B}.npy".format(**point),
+                   numpy.full((1, point["P"], point["B"]), point["P"], numpy.float32))
+    run(tmp_path, "s.json")
+    table = rows(tmp_path / "s.csv")
+    assert len(table) == 12 and not any(row["error"] for row in table)
+    assert all(row["v@0,0"].split() == [str(int(row["P"]) + 1)] * int(row["B"]) for row in table)
 
 
 def test_only_what_has_changed_is_measured_again(folder):
