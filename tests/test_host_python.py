@@ -845,6 +845,7 @@ def test_smoke_runs_the_scripts_where_they_lie(tmp_path):
     assert shell("smoke", tmp_path / "d", expect=1).out == "0 passed, 0 failed\n"
     assert "no such folder" in shell("smoke", tmp_path / "e", expect=2).err
     assert "--report" in shell("visualize", expect=2).err
+    assert shell("--help").out == shell(expect=2).err != ""
 
 
 # ---- random calls -------------------------------------------------------------------------------
