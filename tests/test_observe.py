@@ -465,6 +465,19 @@ def test_watch_says_where_a_wavelet_stays(tmp_path, engine):
     assert re.search(r"P1\.0 it has stayed in input queue \d, 1 ahead of it", out)
 
 
+def test_a_line_without_instructions_has_help(tmp_path):
+    """The notes stop_line_near and stop_file_unknown."""
+    image = program(tmp_path, "data-task", N=4)
+    for stop, near in (("adder.csl:1", None), ("adder.csl:18", 18), ("adder.csl:10000", None),
+                       ("other.csl:0", 0), ("dder.csl:18", 0)):
+        ran = harness.emu(image, f"--stop={stop}", expect=4 if near == 18 else 1)
+        if near == 0:
+            assert "note: none comes from a file of this name" in ran.err
+        elif near is None:     # the line that the help names is one to stop at
+            line = re.search(r"nearest line of this file with instructions is (\d+)\n", ran.err)[1]
+            harness.emu(image, f"--stop=adder.csl:{line}", expect=4)
+
+
 # ---- stop and dump -------------------------------------------------------------------------------
 
 def test_stop_at_a_line(tmp_path, engine):

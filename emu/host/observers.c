@@ -129,11 +129,15 @@ static bool make_stop(HostSession *s)
     ICE("the options have let through a bad --stop");
   if (o->stop.by_tile && !tile_ok(s, o->stop.x, o->stop.y))
     return false;
-  if (o->stop.by_line && !stop_line_exists(s->program, &o->stop)) {
-    diag_stop_line(s->diags, HOST_NOWHERE, o->stop.file, o->stop.line);
-    return false;
-  }
-  return true;
+  uint32_t near = o->stop.by_line ? stop_line_near(s->program, &o->stop) : 0;
+  if (!o->stop.by_line || (near && near == o->stop.line))
+    return true;
+  diag_stop_line(s->diags, HOST_NOWHERE, o->stop.file, o->stop.line);
+  if (near)
+    diag_stop_line_near(s->diags, HOST_NOWHERE, near);
+  else
+    diag_stop_file_unknown(s->diags, HOST_NOWHERE);
+  return false;
 }
 
 static bool dump_ok(HostSession *s)

@@ -103,8 +103,8 @@ typedef struct {
 } StopSpec;
 /* "CYCLE", "X,Y", "FILE:LINE" or "FILE:LINE@X,Y". */
 bool stop_parse(const char *text, StopSpec *spec);
-/* The program has such a line. */
-bool stop_line_exists(const Program *program, const StopSpec *spec);
+/* The line with instructions that is nearest to the spec's in its file; 0: the file has none. */
+uint32_t stop_line_near(const Program *program, const StopSpec *spec);
 /* An instruction that the spec names was issued. */
 bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent *event);
 

@@ -44,20 +44,26 @@ static bool names_file(const char *path, const char *name)
   return m <= n && strcmp(path + n - m, name) == 0 && (m == n || path[n - m - 1] == '/');
 }
 
-static bool is_line(const Image *image, const StopSpec *spec, const ImageLine *line)
+static bool is_in_file(const Image *image, const StopSpec *spec, const ImageLine *line)
 {
-  return line && line->line == spec->line && line->file < image->n_files &&
+  return line && line->line && line->file < image->n_files &&
          names_file(image->files[line->file], spec->file);
 }
 
-bool stop_line_exists(const Program *program, const StopSpec *spec)
+uint32_t stop_line_near(const Program *program, const StopSpec *spec)
 {
   const Image *image = program->image;
+  uint32_t best = 0, least = UINT32_MAX;
   for (uint32_t i = 0; i < image->n_classes; i++)
-    for (uint32_t k = 0; k < image->classes[i].n_lines; k++)
-      if (is_line(image, spec, &image->classes[i].lines[k]))
-        return true;
-  return false;
+    for (uint32_t k = 0; k < image->classes[i].n_lines; k++) {
+      const ImageLine *row = &image->classes[i].lines[k];
+      uint32_t off = row->line > spec->line ? row->line - spec->line : spec->line - row->line;
+      if (off < least && is_in_file(image, spec, row)) {
+        best = row->line;
+        least = off;
+      }
+    }
+  return best;
 }
 
 bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent *event)
@@ -69,5 +75,6 @@ bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent
   if (!spec->by_line)
     return spec->by_tile;
   const ClassCode *cls = program_class(program, event->tile);
-  return is_line(program->image, spec, image_line_at(cls->image, event->pc));
+  const ImageLine *line = image_line_at(cls->image, event->pc);
+  return is_in_file(program->image, spec, line) && line->line == spec->line;
 }
