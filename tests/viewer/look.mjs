@@ -1,6 +1,6 @@
 // Opens a report page in Chromium and prints what it measured, as JSON:
 //   node look.mjs PAGE.html SCREENSHOT_FOLDER NAME [quick]
-// quick: one width and one theme.
+// quick: two widths and one theme.
 import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const [page_file, folder, name, quick] = process.argv.slice(2);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const WIDTHS = quick ? [[1440, 900]] : [[390, 844], [820, 1100], [1440, 900]];
+const WIDTHS = quick ? [[390, 844], [1440, 900]] : [[390, 844], [820, 1100], [1440, 900]];
 const THEMES = quick ? ["light"] : ["light", "dark"];
 const TABS = ["overview", "tile", "source", "memory", "wavelets", "findings"];
 
@@ -128,6 +128,14 @@ async function keys(page) {
   return { said, shown, after: await page.textContent(".shown") };
 }
 
+// Whether the menu of the layers opens where all of it can be reached.
+async function menuFits(page) {
+  await page.click(".layers summary");
+  const box = await page.locator(".menu").boundingBox(), { width } = page.viewportSize();
+  await page.click(".layers summary");
+  return box.x >= 0 && box.x + box.width <= width;
+}
+
 const watch = { loads: [], errors: [], fetched: [] };
 const result = { axe: [], wide: [], untidy: [] };
 for (const [width, height] of WIDTHS)
@@ -143,6 +151,8 @@ for (const [width, height] of WIDTHS)
         result.wide.push(`${width} ${theme} ${tab}`);
     }
     await page.evaluate(() => scrollTo(0, 0));
+    if (!await menuFits(page))
+      result.wide.push(`${width} ${theme} layers`);
     await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`,
                             fullPage: width < 800 });
     if (width === 1440 && theme === "light") {
