@@ -504,6 +504,33 @@ fn main() void {
         "a 7 b ABC c 101 d 2.000000{}", "no line", "PE(1,0): at 1"]
 
 
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("ending, expect, said", [
+    ("", 0, ""),
+    ("@assert(n == 0);", 2, "ASSERT"),
+    ("@mov16(&n, never);", 3, "deadlock"),
+])
+def test_simprint_of_a_line_without_an_end(tmp_path, engine, ending, expect, said):
+    """What a tile printed last before it stopped is there, however it stopped."""
+    image = stdlib_run.build(tmp_path, f"""
+const p = @import_module("<simprint>");
+const queue = @get_input_queue(2);
+const never = @get_dsd(fabin_dsd, .{{ .extent = 1, .input_queue = queue }});
+var n: u16 = 0;
+comptime {{ @initialize_queue(queue, .{{ .color = @get_color(3) }}); }}
+fn main() void {{
+  n += 1;
+  p.print_string("whole\\n");
+  p.fmt_no_nl("step {{d}}", .{{ n }});
+  {ending}
+}}
+""", {}, grid=(2, 1))
+    ran = harness.emu(image, f"--engine={engine}", "--launch=main", expect=expect)
+    assert said in ran.err
+    lines = [line.split(" ", 1)[1] for line in ran.out.splitlines() if line.startswith("@")]
+    assert lines == ["P0.0: whole", "P1.0: whole", "P0.0: step 1", "P1.0: step 1"], ran.out
+
+
 def test_simprint_fmt_of_signed_numbers(tmp_path):
     text = """
 const p = @import_module("<simprint>");

@@ -42,28 +42,6 @@ static uint32_t unrouted_colors(const Image *image)
   return ~routed & ((1u << machine_get(image->arch)->colors) - 1);
 }
 
-static void print_byte(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
-{
-  HostSession *s = context;
-  if (!s->prints) {
-    s->prints = base_malloc(sizeof *s->prints * s->program->n_tiles);
-    memset(s->prints, 0, sizeof *s->prints * s->program->n_tiles);
-  }
-  if (byte != '\n') {
-    arrput(s->prints[tile], (char)byte);
-    return;
-  }
-  FILE *out = s->options.print_out;
-  progress_hide(s);
-  fprintf(out, "@%" PRIu64 " ", cycle);
-  if (!s->options.print_bare)
-    fprintf(out, "P%u.%u: ", program_x(s->program, tile), program_y(s->program, tile));
-  fwrite(s->prints[tile], 1, arrlenu(s->prints[tile]), out);
-  putc('\n', out);
-  s->printed = true;
-  arrsetlen(s->prints[tile], 0);
-}
-
 /* Why the run cannot be one on several processes; NULL: it can. */
 static const char *ranks_refusal(const SessionOptions *o)
 {
@@ -170,7 +148,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                            .threads = o->threads ? o->threads : 1,
                            .trace = observers_trace(s), .switches = observers_switches(s),
                            .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
-                           .print = o->print_out ? print_byte : NULL, .print_context = s,
+                           .print = o->print_out ? session_print : NULL, .print_context = s,
                            .home = home_of(o), .counts = observers_counts(s),
                            .pulse = progress_create(s, observers_pulse(s))};
   if (o->member) {
@@ -429,6 +407,7 @@ WseStatus session_finish(HostSession *s)
   else if (status == WSE_OK)
     status = session_stuck(s, &(IdleQuestion){.host = s->image->memcpy}, NULL);
   if (s->engine) {
+    session_print_rest(s);
     session_warn_hazards(s);
     if (status == WSE_OK) {
       warn_untaken(s);

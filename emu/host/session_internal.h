@@ -87,6 +87,10 @@ static inline bool session_is_recorded(const HostSession *s)
 }
 /* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);
+/* A byte that a tile prints; `context` is the session.  Whole lines come out. */
+void session_print(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
+/* At the end of a run: the lines that tiles have begun. */
+void session_print_rest(HostSession *session);
 /* What was printed and traced so far is there to be read. */
 void session_flush(HostSession *session);
 void session_flush_diags(HostSession *session, FILE *out);

@@ -1,6 +1,8 @@
-/* The basis of a session: the options it was opened with, its error, the exports of tiles. */
+/* The basis of a session: the options it was opened with, its error, what tiles print,
+ * the exports of tiles. */
 #include "emu/host/session_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +46,40 @@ void session_fail_as(HostSession *s, const WseError *other, const char *name)
   session_fail(s, other->status, base_print("%s: %s", name, other->message));
 }
 
+static void print_line(HostSession *s, uint64_t cycle, uint32_t tile)
+{
+  FILE *out = s->options.print_out;
+  progress_hide(s);
+  fprintf(out, "@%" PRIu64 " ", cycle);
+  if (!s->options.print_bare)
+    fprintf(out, "P%u.%u: ", program_x(s->program, tile), program_y(s->program, tile));
+  fwrite(s->prints[tile], 1, arrlenu(s->prints[tile]), out);
+  putc('\n', out);
+  s->printed = true;
+  arrsetlen(s->prints[tile], 0);
+}
+
+void session_print(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
+{
+  HostSession *s = context;
+  if (!s->prints) {
+    s->prints = base_malloc(sizeof *s->prints * s->program->n_tiles);
+    memset(s->prints, 0, sizeof *s->prints * s->program->n_tiles);
+  }
+  if (byte == '\n')
+    print_line(s, cycle, tile);
+  else
+    arrput(s->prints[tile], (char)byte);
+}
+
+/* A tile that stopped in the middle of a line may have said there why. */
+void session_print_rest(HostSession *s)
+{
+  for (uint32_t tile = 0; s->prints && tile < s->program->n_tiles; tile++)
+    if (arrlenu(s->prints[tile]))
+      print_line(s, session_cycle(s), tile);
+}
+
 void session_flush(HostSession *s)
 {
   if (s->printed)
@@ -83,6 +119,7 @@ void session_warn_hazards(HostSession *s)
 /* What a warning names may be why the program has not ended well, so the warnings come first. */
 WseStatus session_end(HostSession *s)
 {
+  session_print_rest(s);
   session_warn_hazards(s);
   session_flush(s);
   if (session_is_recorded(s))
