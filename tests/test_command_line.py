@@ -4,7 +4,8 @@ import pytest
 
 import harness
 
-TOOLS = ("cslc", "wse-emu", "wse-dbg", "wse-model", "csl-fmt", "csl-ls", "cs_readelf", "ir-opt")
+TOOLS = ("cslc", "wse-emu", "wse-dbg", "wse-model", "csl-fmt", "csl-ls", "cs_readelf", "ir-opt",
+         "wse-sweep", "cs_python", "sdk_debug_shell")
 
 
 @pytest.mark.parametrize("tool, argument, message", [

@@ -80,7 +80,21 @@ def _arguments():
                         help="points at a time (default: number of cores)")
     parser.add_argument("--progress", action="store_const", const=True, default=None,
                         help="a bar also where stderr is no terminal")
-    return parser.parse_args()
+    return _parsed(parser)
+
+
+def _parsed(parser):
+    """The arguments, or the end of the program: help that does not arrive is an error."""
+    try:
+        try:
+            return parser.parse_args()
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except OSError as wrong:
+        # Python would try at its end to write what it could not write.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"wse-sweep: error: cannot write to standard output: {wrong.strerror}")
 
 
 def _sweep_file(args):
