@@ -87,7 +87,7 @@ static void list_queues(Looking *l)
     const ImageQueue *set = !cls        ? NULL
                             : is_output ? &cls->image->output[i - MAX_QUEUES]
                                         : &cls->image->input[i];
-    if (!q->count && !q->use.elements && !(set && set->used))
+    if (!q->count && !queue_use_is_any(q->use) && !(set && set->used))
       continue;
     begin_text(l);
     report_queue(&l->report, l->tile, is_output, i % MAX_QUEUES);
@@ -100,7 +100,7 @@ static void list_queues(Looking *l)
               q->head.control ? " (control)" : "");
       report_color(&l->report, l->tile, q->head.color);
     }
-    if (q->use.elements) {
+    if (queue_use_is_any(q->use)) {
       fprintf(l->report.out, ", used last for ");
       report_use(&l->report, l->tile, q->use);
     }

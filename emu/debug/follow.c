@@ -262,7 +262,7 @@ static void print_birth(Debugger *d, const TraceEvent *birth)
             program_y(d->program, birth->tile));
   print_wavelet(d, birth);
   const InspectTile *at = report_look(&r, birth->tile);
-  if (birth->kind == EV_PUSH && at->output[birth->queue].use.elements) {
+  if (birth->kind == EV_PUSH && queue_use_is_any(at->output[birth->queue].use)) {
     fprintf(d->out, ", one of ");
     report_use(&r, birth->tile, at->output[birth->queue].use);
   }

@@ -76,7 +76,7 @@ static void print_no_sender(Report *r, Unit end)
   report_color(r, end.tile, end.index);
   fprintf(r->out, " any more");
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    if (!t->output[q].use.elements || t->output[q].use.color != end.index)
+    if (!queue_use_is_any(t->output[q].use) || t->output[q].use.color != end.index)
       continue;
     fprintf(r->out, "; the last were ");
     print_use(r, end.tile, t->output[q].use);
@@ -99,7 +99,7 @@ static void print_nobody_reads(Report *r, Unit end)
             queue->head.control ? " (control)" : "");
     report_color(r, end.tile, queue->head.color);
   }
-  if (queue->use.elements) {
+  if (queue_use_is_any(queue->use)) {
     fprintf(r->out, "; the last that was read were ");
     print_use(r, end.tile, queue->use);
   } else {
@@ -416,7 +416,7 @@ static void print_queue_unit(Report *r, Unit u)
             queue->head.control ? " (control)" : "");
     report_color(r, u.tile, queue->head.color);
   }
-  if (output && queue->use.elements && !has_writer(t, u.index)) {
+  if (output && queue_use_is_any(queue->use) && !has_writer(t, u.index)) {
     fprintf(r->out, ", used last for ");
     report_use(r, u.tile, queue->use);
   }
@@ -538,7 +538,7 @@ static bool is_filtered(const Program *program, unsigned color)
 static const char *unread_help(Report *r, const Unit *end)
 {
   const InspectQueue *queue = &report_look(r, end->tile)->input[end->index];
-  if (queue->count && queue->head.control && queue->use.elements)
+  if (queue->count && queue->head.control && queue_use_is_any(queue->use))
     return "a control wavelet that ends an operation by .on_control stays in the queue and ends "
            "the next one, too: receive it without .on_control, or bind a control task";
   if (is_cut_by_fifo(r, end->tile, queue->use, true))

@@ -101,6 +101,8 @@ void report_use(const Report *r, uint32_t tile, QueueUse use)
   else
     fprintf(r->out, "%u %s%s", use.elements, use.control ? "control wavelet" : "element",
             use.elements == 1 ? "" : "s");
+  if (use.ended)
+    fprintf(r->out, " up to a control wavelet");
   report_place(r, tile, use.pc);
 }
 
@@ -210,7 +212,8 @@ static bool queue_of(Report *r, uint32_t tile, unsigned color, Origin *origin)
   const InspectTile *t = report_look(r, tile);
   for (uint8_t q = 0; q < MAX_QUEUES; q++) {
     QueueUse use = t->output[q].use;
-    if (use.elements && program_color_inside(r->program, tile, use.color, PORT_RAMP) == color) {
+    if (queue_use_is_any(use) &&
+        program_color_inside(r->program, tile, use.color, PORT_RAMP) == color) {
       *origin = (Origin){tile, q, use};
       return true;
     }

@@ -51,7 +51,7 @@ typedef struct {
   FastWavelet *at;              /* every second place; NULL until first used */
   uint16_t count;
   uint8_t places;               /* first as many as a cache line has */
-  uint8_t use_color : 7, use_control : 1;   /* of its last use, see QueueUse */
+  uint8_t use_color : 6, use_control : 1, use_ended : 1;    /* of its last use, see QueueUse */
   uint16_t use_pc, use_elements;
 } FastQueue;
 /* Places from one wavelet to the next: those between are the other queue's.  The first few are

@@ -801,7 +801,8 @@ static inline void do_single(Visit *v, const FastVector *c, const Insn *insn,
   uint32_t flags = (send->flags & DESC_F_CONTROL ? META_CONTROL : 0u) |
                    (send->flags & DESC_F_ADVANCE ? META_ADVANCE : 0u);
   queue_note(&v->tile->queues[send->queue].output,
-             (QueueUse){core->pc, 1, send->color, send->flags & DESC_F_CONTROL});
+             (QueueUse){.pc = core->pc, .elements = 1, .color = send->color,
+                        .control = send->flags & DESC_F_CONTROL});
   output_put(v, send->queue,
              (FastWavelet){single_payload(v, c, insn, send),
                            wavelet_meta(v->output_visible, send->color, flags)});

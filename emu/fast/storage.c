@@ -27,15 +27,16 @@ STEP inline uint32_t wavelet_meta(uint64_t visible, unsigned field, uint32_t fla
 
 STEP inline QueueUse queue_use(const FastQueue *q)
 {
-  return (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control};
+  return (QueueUse){q->use_pc, q->use_elements, q->use_color, q->use_control, q->use_ended};
 }
 
 STEP inline void queue_note(FastQueue *q, QueueUse use)
 {
   q->use_pc = use.pc;
   q->use_elements = use.elements;
-  q->use_color = use.color & 0x7f;
+  q->use_color = use.color & 0x3f;
   q->use_control = use.control;
+  q->use_ended = use.ended;
 }
 
 STEP inline FastWavelet *queue_at(const FastQueue *q, unsigned index)

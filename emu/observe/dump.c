@@ -54,7 +54,7 @@ static void print_queues(Report *r, uint32_t tile)
   for (unsigned q = 0; q < 2 * MAX_QUEUES; q++) {
     bool output = q >= MAX_QUEUES;
     const InspectQueue *queue = output ? &t->output[q - MAX_QUEUES] : &t->input[q];
-    if (queue->count == 0 && queue->use.elements == 0)
+    if (queue->count == 0 && !queue_use_is_any(queue->use))
       continue;
     fprintf(r->out, "  ");
     report_queue(r, tile, output, q % MAX_QUEUES);
@@ -64,7 +64,7 @@ static void print_queues(Report *r, uint32_t tile)
               queue->head.control ? " (control)" : "");
       report_color(r, tile, queue->head.color);
     }
-    if (queue->use.elements) {
+    if (queue_use_is_any(queue->use)) {
       fprintf(r->out, ", used last for ");
       report_use(r, tile, queue->use);
     }

@@ -530,7 +530,7 @@ const VecStream *vec_obstructed_stream(const VecRun *run, const ClassCode *cls, 
 Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t head, QueueUse last,
                            uint64_t cycle, uint32_t tile)
 {
-  uint32_t other = last.elements ? last.pc : (uint32_t)PC_RETURN;
+  uint32_t other = queue_use_is_any(last) ? last.pc : (uint32_t)PC_RETURN;
   return (Fault){.kind = FAULT_QUEUE_MIXED, .cycle = cycle, .tile = tile, .color = stream->color,
                  .pc = run->pc, .value = fault_queue(false, stream->queue) | fault_head(head),
                  .value2 = other};

@@ -284,7 +284,8 @@ static void start_main(Turn *turn, uint16_t pc, unsigned cost)
 static void start_with_wavelet(Turn *turn, const ImageTask *task, unsigned queue, QueueHead w)
 {
   uint16_t *r = turn->tile->regs.r;
-  turn->port->use(turn, false, queue, (QueueUse){task->entry, 1, w.color, false});
+  turn->port->use(turn, false, queue,
+                  (QueueUse){.pc = task->entry, .elements = 1, .color = w.color});
   if (task->arguments > 0)
     r[DATA_REGISTER] = (uint16_t)w.payload;
   if (task->arguments > 1)

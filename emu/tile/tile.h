@@ -293,10 +293,13 @@ typedef struct {
  * task that a wavelet has started. */
 typedef struct {
   uint16_t pc;
-  uint16_t elements;            /* 0: no operation has used it */
+  uint16_t elements;            /* of the whole operation unless `ended` */
   uint8_t color;
-  bool control;                 /* it sends control wavelets */
+  bool control : 1;             /* it sends control wavelets */
+  bool ended : 1;               /* a control wavelet has ended it behind `elements` */
 } QueueUse;
+/* An operation or a task has used the queue. */
+static inline bool queue_use_is_any(QueueUse use) { return use.elements || use.ended; }
 /* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */
 FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *program,
                     const ClassCode *cls, const Registers *regs,

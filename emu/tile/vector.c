@@ -280,18 +280,20 @@ static void check_obstructed(Turn *turn, const VecRun *run)
                                           t->index));
 }
 
-static void note_queues(Turn *turn, const VecRun *run)
+/* `elements`: all of the operation, or those behind which a control wavelet has `ended` it. */
+static void note_queues(Turn *turn, const VecRun *run, uint32_t elements, bool ended)
 {
-  uint16_t elements = (uint16_t)run->remaining;
   const VecStream *dest = &run->dest;
-  record_fifos(&turn->tile->record, run);
-  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++)
+  QueueUse use = {.pc = run->pc, .elements = (uint16_t)elements, .ended = ended};
+  for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
+    use.color = run->src[k].color;
     if (run->src[k].kind == VS_FABIN)
-      turn->port->use(turn, false, run->src[k].queue,
-                      (QueueUse){run->pc, elements, run->src[k].color, false});
+      turn->port->use(turn, false, run->src[k].queue, use);
+  }
+  use.color = dest->color;
+  use.control = dest->flags & DESC_F_CONTROL;
   if (dest->kind == VS_FABOUT)
-    turn->port->use(turn, true, dest->queue,
-                    (QueueUse){run->pc, elements, dest->color, dest->flags & DESC_F_CONTROL});
+    turn->port->use(turn, true, dest->queue, use);
 }
 
 /* False: a queue that has to change its color holds wavelets. */
@@ -391,7 +393,8 @@ void vector_start(Turn *turn, const Insn *insn)
   check_shared(turn, run);
   if (t->mem.cls->shared_inputs)
     check_obstructed(turn, run);
-  note_queues(turn, run);
+  record_fifos(&t->record, run);
+  note_queues(turn, run, run->remaining, false);
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
     t->ready = turn->cycle + turn_pay(turn, TIMING_vector_async_issue);
@@ -570,6 +573,7 @@ static void end_by_control(Turn *turn, unsigned thread)
       turn->port->keep(turn, run.src[k].queue);
   if (run.dest.kind == VS_FABOUT && run.dest.phase)
     send_wavelet(&g, &run.dest, true);
+  note_queues(turn, &run, run.unbounded ? run.length : run.length - run.remaining, true);
   run.remaining = 0;
   keep_places(turn, &run);
   thread_release(turn, thread);
