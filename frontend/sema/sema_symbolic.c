@@ -8,20 +8,21 @@
 #include <stdlib.h>
 #include "stb_ds.h"
 
-/* What a node is, of operands that are known. */
-static PoolId compute_node(Sema *s, const PoolKey *k, PoolId a, PoolId b)
+static const Span nowhere = {0, 0};
+
+/* What a node is, of operands that are known; `at` is the place of messages. */
+static PoolId compute_node(Sema *s, const PoolKey *k, PoolId a, PoolId b, Span at)
 {
-  Span nowhere = {0, 0};
   if (pool_eq(a, POOL(POISON)) || pool_eq(b, POOL(POISON)))
     return POOL(POISON);
   PoolId type = pool_type_of(s->pool, a);
   switch (k->u.symbolic.sym) {
   case SYM_UNARY:
-    return fold_unary(s, (UnaryOp)k->u.symbolic.op, type, a, nowhere);
+    return fold_unary(s, (UnaryOp)k->u.symbolic.op, type, a, at);
   case SYM_BINARY:
-    return fold_binary(s, (BinaryOp)k->u.symbolic.op, type, a, b, nowhere);
+    return fold_binary(s, (BinaryOp)k->u.symbolic.op, type, a, b, at);
   case SYM_CONVERT:
-    return fold_convert(s, a, k->type, nowhere);
+    return fold_convert(s, a, k->type, at);
   case SYM_BITCAST:
     return fold_bitcast(s, a, k->type);
   case SYM_PARAM:
@@ -48,7 +49,7 @@ static PoolId eval_low(Sema *s, PoolId value, const PoolId *params)
   if (k.u.symbolic.sym == SYM_PARAM)
     return param_value(s, &k, params);
   PoolId a = eval_low(s, k.u.symbolic.a, params);
-  return compute_node(s, &k, a, eval_low(s, k.u.symbolic.b, params));
+  return compute_node(s, &k, a, eval_low(s, k.u.symbolic.b, params), nowhere);
 }
 
 struct Computed { uint32_t key; PoolId value; };
@@ -90,7 +91,7 @@ static PoolId eval_high(Sema *s, PoolId value, const PoolId *params)
       arrput(todo, k.u.symbolic.b);
     if (!has_a || !has_b)
       continue;
-    result = compute_node(s, &k, a, b);
+    result = compute_node(s, &k, a, b, nowhere);
     hmput(s->own->computed, node.raw, result);
   }
   arrfree(todo);
@@ -146,7 +147,7 @@ static PoolId eval_value(Sema *s, PoolId value, const void *params)
   return eval_range(s, k, eval_value, params);
 }
 
-/* The folders report without a place; what they reported is replaced by one message. */
+/* The folders report without a place; report_on_tile says it again with one. */
 static PoolId eval_quietly(Sema *s, PoolId value, const PoolId *params)
 {
   size_t mark = diags_mark(s->diags);
@@ -171,6 +172,21 @@ bool sema_is_symbolic(const Sema *s, PoolId value)
   return pool_kind(s->pool, value) == PK_SYMBOLIC;
 }
 
+/* Why the value cannot be computed for the tile: the first of its operations that fails says it. */
+static void report_on_tile(Sema *s, PoolId value, Span at)
+{
+  for (;;) {
+    PoolKey k = pool_key(s->pool, value);
+    PoolId a = value_on_tile(s, k.u.symbolic.a), b = value_on_tile(s, k.u.symbolic.b);
+    bool a_fails = pool_eq(a, POOL(POISON)), b_fails = pool_eq(b, POOL(POISON));
+    if (!a_fails && !b_fails) {
+      compute_node(s, &k, a, b, at);
+      return;
+    }
+    value = a_fails ? k.u.symbolic.a : k.u.symbolic.b;
+  }
+}
+
 static PoolId force_part(Sema *s, PoolId part, const void *at)
 {
   return sema_force(s, part, *(const Span *)at);
@@ -187,7 +203,7 @@ PoolId sema_force(Sema *s, PoolId value, Span at)
     return eval_range(s, k, force_part, &at);
   PoolId result = value_on_tile(s, value);
   if (pool_eq(result, POOL(POISON))) {
-    diag_bad_on_tile(s->diags, at, k.type);
+    report_on_tile(s, value, at);
     return result;
   }
   tile_env_record(s, value, result);
