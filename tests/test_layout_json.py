@@ -567,10 +567,35 @@ def test_the_call_behind_a_tile_is_where_its_region_is_made(tmp_path):
         {MARKS.strip().replace(chr(10), chr(10) + "        ")}
         region = layout.create_code_region("block.csl", "blocks", 1, 1)  # made
         for name, value in {{"columns": 70000, "rows": 1, "scale": 0.5, "twice": False}}.items():
-            region.set_param_all(name, value)
+            region.set_param_all(name, value)  # set
         shown = message(started)
-        assert place("made") + "error: parameter 'columns' is of type 'u16'" in shown, shown
+        assert place("set") + "error: parameter 'columns' is of type 'u16'" in shown, shown
         assert place("made") + "note: in the program of tile (0, 0)" in shown, shown
+        """)
+
+
+@pytest.mark.parametrize("wrong, said", [
+    ("region.set_param_all('columns', -1)  # mark",
+     "error: parameter 'columns' is of type 'u16' and cannot take -1"),
+    ("region.set_param(IntVector(1, 0), 'twice', 7)  # mark\nregion.set_param_all('scale', 2.5)",
+     "error: parameter 'twice' is of type 'bool' and cannot take 7"),
+    ("region.set_param_all('colums', 4)  # mark\nregion.set_param_all('rows', -1)",
+     "warning: 'block.csl' has no parameter 'colums'"),
+    ("region.set_param_all('twice', Color('red', 1))  # mark",
+     "error: parameter 'twice' is of type 'bool' and cannot take"),
+])
+def test_a_wrong_parameter_is_shown_where_it_is_set(tmp_path, wrong, said):
+    """The line counts that has set the value the tile has."""
+    lines = "\n        ".join(wrong.splitlines())
+    script(tmp_path, f"""
+        import os
+        {MARKS.strip().replace(chr(10), chr(10) + "        ")}
+        region = layout.create_code_region("block.csl", "blocks", 2, 1)
+        for name, value in {{"columns": 1, "rows": 1, "scale": 0.5, "twice": False}}.items():
+            region.set_param_all(name, value)
+        {lines}
+        shown = message(started)
+        assert place("mark") + {said!r} in shown, (place("mark"), shown)
         """)
 
 

@@ -19,6 +19,7 @@ typedef struct { const char *name; Span span; int64_t value; } RegionColor;
 /* Rectangles of paints and parameters are relative to the region. */
 typedef struct { Span span; RegionRect rect; uint32_t color; RegionRoutes routes; } RegionPaint;
 typedef struct {
+  Span span;
   RegionRect rect;
   const char *name;
   bool is_color;

@@ -257,6 +257,7 @@ static PoolId read_constant(JsonReader *r, Value v)
 
 static void read_param(JsonReader *r, Value v, const Region *region, RegionParam *param)
 {
+  param->span = v.at;
   param->rect = read_rectangle(r, member_of(r, v, "rect"), region);
   param->name = read_text(r, member_of(r, v, "name"));
   Value color = member_of(r, v, "color");

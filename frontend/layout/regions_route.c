@@ -577,6 +577,33 @@ static Used used_part(const Plan *p)
   return (Used){left, top, right + 1 - left, bottom + 1 - top};
 }
 
+static PoolId param_value(const Plan *p, const RegionParam *param)
+{
+  return param->is_color ? pool_int(p->l->session->pool, POOL(COLOR),
+                                    p->color_of[p->net_of[param->color]])
+                         : param->value;
+}
+
+/* What messages about the programs' parameters show. */
+static void list_bindings(Plan *p)
+{
+  Session *session = p->l->session;
+  size_t n = 0;
+  for (uint32_t i = 0; i < p->l->n_regions; i++)
+    n += p->l->regions[i].n_params;
+  OutsideBinding *bindings = arena_many(p->arena, OutsideBinding, n + 1);
+  session->outside = bindings;
+  session->n_outside = n;
+  for (uint32_t i = 0; i < p->l->n_regions; i++) {
+    const Region *region = &p->l->regions[i];
+    for (uint32_t k = 0; k < region->n_params; k++) {
+      const RegionParam *param = &region->params[k];
+      *bindings++ = (OutsideBinding){region->span, str_intern_z(session->names, param->name),
+                                     param_value(p, param), param->span};
+    }
+  }
+}
+
 static PoolId tile_params(Plan *p, const Region *region, uint32_t x, uint32_t y, BoundParams *bound)
 {
   bound->n = 0;
@@ -584,10 +611,7 @@ static PoolId tile_params(Plan *p, const Region *region, uint32_t x, uint32_t y,
     const RegionParam *param = &region->params[i];
     if (x - param->rect.x >= param->rect.width || y - param->rect.y >= param->rect.height)
       continue;
-    bound_params_set(p->l->session, bound, param->name,
-               param->is_color ? pool_int(p->l->session->pool, POOL(COLOR),
-                                          p->color_of[p->net_of[param->color]])
-                         : param->value);
+    bound_params_set(p->l->session, bound, param->name, param_value(p, param));
   }
   return bound_params_value(p->l->session, bound);
 }
@@ -694,6 +718,7 @@ static bool fill_result(Plan *p)
   p->out->origin_x = MARGIN - used.x;
   p->out->origin_y = MARGIN - used.y;
   layout_set_rectangle(p->l->session, p->out, used.width, used.height, p->l->span);
+  list_bindings(p);
   for (uint32_t i = 0; i < p->l->n_regions; i++)
     if (!fill_region(p, &p->l->regions[i], used))
       return false;

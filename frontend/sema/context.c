@@ -276,6 +276,20 @@ void sema_note_void(Sema *s, const Operand *o, Span span)
 
 /* ---- where parameters are bound -------------------------------------------------------------- */
 
+static bool is_span(Span a, Span b) { return a.off == b.off && a.len == b.len; }
+
+/* The line of a host script that has set the parameter to what it is; off 0: none has. */
+static Span outside_span(const Sema *s, const ModuleInstance *m, StrId name)
+{
+  PoolId value = pool_is_none(m->params) ? m->params : pool_field(s->pool, m->params, name);
+  for (size_t i = s->session->n_outside; i-- > 0;) {
+    const OutsideBinding *b = &s->session->outside[i];
+    if (is_span(b->owner, m->imported_at) && str_eq(b->name, name) && pool_eq(b->value, value))
+      return b->span;
+  }
+  return (Span){0};
+}
+
 Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span)
 {
   const Node *n = m->params_node;
@@ -287,7 +301,8 @@ Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *nam
         return field->value->span;
       }
     }
-  *name_span = n != NULL ? n->span : m->imported_at;
+  Span outside = outside_span(s, m, name);
+  *name_span = n != NULL ? n->span : outside.off ? outside : m->imported_at;
   const OptionBinding *options[] = {s->session->options->params, s->session->options->colors};
   for (size_t k = 0; k < ARRAY_COUNT(options) && name_span->off == 0; k++)
     for (size_t i = 0; i < arrlenu(options[k]); i++)

@@ -412,6 +412,9 @@ typedef struct {
   void (*on_field)(void *data, Span name, PoolId owner);
 } SemaListener;
 
+/* A parameter that a host script has set for programs that it imports at `owner`. */
+typedef struct { Span owner; StrId name; PoolId value; Span span; } OutsideBinding;
+
 struct Session {
   Arena *arena;
   StrTable *names;
@@ -423,6 +426,8 @@ struct Session {
   LayoutResult *layout;      /* finished layout, for the programs' analysis */
   SourceFiles *files;
   const BuiltinTable *builtins;
+  const OutsideBinding *outside;
+  size_t n_outside;
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
   const SemaListener *listener;    /* or NULL */
   StatusLine line;           /* of a long run on a terminal: */
