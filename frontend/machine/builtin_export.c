@@ -197,7 +197,7 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
     if (str_eq(s->setup->exports[i].name, symbol.name)) {
       diag_export_twice(s->diags, at, sema_text(s, symbol.name));
-      diag_first_here(s->diags, s->setup->exports[i].span);
+      sema_first_here(s, at, s->setup->exports[i].span);
       return operand_poison();
     }
   const LayoutExport *declared = find_export(s, &symbol, at);
@@ -261,7 +261,7 @@ Operand builtin_export(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   }
   if (d->exported_as.raw) {
     diag_export_twice(s->diags, at, sema_text(s, d->name));
-    diag_first_here(s->diags, d->exported_at);
+    sema_first_here(s, at, d->exported_at);
     return operand_poison();
   }
   d->exported_as = name;

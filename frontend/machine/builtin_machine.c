@@ -299,7 +299,7 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
   TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
   if (slot->kind != TASK_NONE) {
     diag_task_id_taken(s->diags, at, (unsigned)id, sema_text(s, slot->name));
-    diag_first_here(s->diags, slot->span);
+    sema_first_here(s, at, slot->span);
     return NULL;
   }
   uint32_t func = pool_key(s->pool, task.value).u.index;
@@ -626,7 +626,7 @@ static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
     if (q == number || !other->is_explicit || !other->has_color || other->color != slot->color)
       continue;
     diag_color_two_queues(s->diags, slot->span, slot->color, q);
-    diag_first_here(s->diags, other->span);
+    sema_first_here(s, slot->span, other->span);
     return false;
   }
   return true;
@@ -662,7 +662,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   QueueSlot *old = &s->setup->queues[is_output][number];
   if (old->is_explicit) {
     diag_queue_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
-    diag_first_here(s->diags, old->span);
+    sema_first_here(s, at, old->span);
     uint32_t colors = old->colors | (slot.has_color ? 1u << slot.color : 0);
     if (colors & (uint32_t)sema_machine(s)->memcpy_colors)
       diag_queue_of_memcpy(s->diags, at);

@@ -274,9 +274,20 @@ void sema_note_void(Sema *s, const Operand *o, Span span)
     diag_void_param(s->diags, span);
 }
 
-/* ---- where parameters are bound -------------------------------------------------------------- */
-
 static bool is_span(Span a, Span b) { return a.off == b.off && a.len == b.len; }
+
+void sema_first_here(Sema *s, Span at, Span first)
+{
+  const Ast *ast = s->modules[s->now.module].ast;
+  for (uint32_t m = 0; is_span(at, first) && m < arrlenu(s->modules); m++)
+    if (s->modules[m].ast == ast && m != s->now.module && s->modules[m].parent != IR_NO_ID) {
+      diag_first_in_import(s->diags, s->modules[m].imported_at, sema_text(s, s->modules[m].path));
+      return;
+    }
+  diag_first_here(s->diags, first);
+}
+
+/* ---- where parameters are bound -------------------------------------------------------------- */
 
 /* The line of a host script that has set the parameter to what it is; off 0: none has. */
 static Span outside_span(const Sema *s, const ModuleInstance *m, StrId name)

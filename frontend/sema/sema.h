@@ -294,6 +294,8 @@ uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *param
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
 /* The type of a struct declaration whose fields are not known yet, for pointers; else none. */
 PoolId decl_self_type(Sema *s, Decl *d);
+/* What `at` wants is taken by `first`: perhaps the same line in another import of the file. */
+void sema_first_here(Sema *s, Span at, Span first);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
 bool sema_resolve(Sema *s, Decl *d);
 /* Index in s->globals of a variable that is resolved. */

@@ -173,6 +173,22 @@ static const char *current_name(const char *path)
   return path;
 }
 
+/* Each import makes a module of its own.  Two of the link to the host would both bind its tasks. */
+static bool is_again(Sema *s, const char *path, Span at)
+{
+  if (strcmp(path, "<memcpy/memcpy>") != 0)
+    return false;
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
+    if (strcmp(sema_text(s, s->modules[i].path), path) != 0)
+      continue;
+    diag_imported_again(s->diags, at, path);
+    diag_first_here(s->diags, s->modules[i].imported_at);
+    diag_hand_module_on(s->diags, at);
+    return true;
+  }
+  return false;
+}
+
 static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId params,
                           const Node *params_node, Span at)
 {
@@ -181,6 +197,8 @@ static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId para
   if (is_too_deep(s, parent, at))
     return IR_NO_ID;
   path = current_name(path);
+  if (is_again(s, path, at))
+    return IR_NO_ID;
   const Ast *ast = files_import(s->session->files, path, importer, path_span);
   if (ast == NULL)
     return IR_NO_ID;
