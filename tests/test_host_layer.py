@@ -106,6 +106,62 @@ def test_colors_and_symbols_that_are_mixed_up(program):
     """)
 
 
+CONST_LAYOUT = """
+param W: u16;
+param H: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = H });
+layout {
+  @set_rectangle(W, H);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("table", [*]const f32, false);
+  @export_name("limit", u32, false);
+  @export_name("sums", [*]f32, false);
+  @export_name("add", fn()void);
+}
+"""
+CONST_PE = """
+param memcpy_params;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const table = [2]f32{ 1.5, 2.5 };
+const table_ptr: [*]const f32 = &table;
+const limit: u32 = 7;
+var sums = @zeros([2]f32);
+const sums_ptr: [*]f32 = &sums;
+fn add() void {
+  sums[0] += table[0];
+  sums[1] += table[1];
+  sys_mod.unblock_cmd_stream();
+}
+comptime {
+  @export_symbol(table_ptr, "table");
+  @export_symbol(limit);
+  @export_symbol(sums_ptr, "sums");
+  @export_symbol(add);
+}
+"""
+
+
+def test_constants_cannot_be_copied_to(tmp_path):
+    """The code has their values, too.  A constant pointer to variables is none of them: `mutable`
+    is about the pointer."""
+    host_run.build(tmp_path, CONST_LAYOUT, CONST_PE, params={"W": 1, "H": 1})
+    script(tmp_path, """
+        copy = dict(COPY, data_type=WIDE)
+        two, one = np.array([4, 5], np.float32), np.array([9], np.uint32)
+        for name, given in (("table", two), ("limit", one)):
+            told = message(r.memcpy_h2d, r.get_id(name), given, 0, 0, 1, 1, len(given), **copy)
+            assert "[symbol_is_const]" in told, told
+            assert f"note: for input the tile needs a variable: 'var {name} = " in told, told      # export_variable
+        r.memcpy_h2d(r.get_id("sums"), two, 0, 0, 1, 1, 2, **copy)
+        r.launch("add", nonblock=False)
+        for name, holds in (("sums", [5.5, 7.5]), ("table", [1.5, 2.5]), ("limit", [7])):
+            back = np.zeros(len(holds), np.uint32 if name == "limit" else np.float32)
+            r.memcpy_d2h(back, r.get_id(name), 0, 0, 1, 1, len(holds), **copy)
+            assert list(back) == holds, (name, back)
+        r.stop()
+    """)
+
+
 def test_mistakes_are_explained(program):
     script(program, """
         import json

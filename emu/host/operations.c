@@ -648,6 +648,14 @@ static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
   return session_usage(s);
 }
 
+/* `mutable` of a pointer says only whether the program may point it elsewhere. */
+static bool is_constant(const ImageExport *export)
+{
+  bool is_pointer = export->type[0] == '[' || export->type[0] == '*';
+  return is_pointer ? strstr(export->type, "]const ") || strncmp(export->type, "*const ", 7) == 0
+                    : !export->is_mutable;
+}
+
 static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
 {
   bool warned = false;
@@ -660,6 +668,11 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
   const ImageExport *export = &s->image->exports[t->target];
   if (export->kind != EXPORT_DATA) {
     diag_symbol_is_function(s->diags, HOST_NOWHERE, export->name, export->type);
+    return session_usage(s);
+  }
+  if (in && is_constant(export)) {
+    diag_symbol_is_const(s->diags, HOST_NOWHERE, export->name, export->type);
+    diag_export_variable(s->diags, HOST_NOWHERE, export->name);
     return session_usage(s);
   }
   if (t->is_16bit && export->element_bytes == WIDE_BYTES) {
