@@ -23,7 +23,7 @@ task go() void { while (n < 4000000000) { n += 1; } }
 comptime { @bind_local_task(go, id); @activate(id); }
 """
 LIMIT = 4_000_000
-LINE = re.compile(rb"cycle (\d+), [\d.e+]+ cycles/s, [\d.e+]+ tiles awake, run")
+LINE = re.compile(rb"cycle (\d+), [\d.e+]+ cycles/s, [\d.e+]+ tiles awake, (?:east: )?run")
 ERASED = b"\r\x1b[K"
 
 
@@ -169,6 +169,7 @@ def test_a_run_of_several_wafers(image, tmp_path, args):
     assert code == 130 and len(cycles_shown(said)) >= 3
     _, of_one = on_terminal([harness.tool("wse-emu"), image], enough=1)
     assert awake_shown(said)[-1] > 1.8 * awake_shown(of_one)[0]
+    assert b" tiles awake, east: run" in said
     assert ERASED + b"east: error: " in said      # the line is gone before the report
 
 
@@ -182,7 +183,7 @@ comptime { @export_symbol(go); }
 
 
 def test_a_run_that_another_wafer_than_the_first_has_started(tmp_path):
-    """The first one, which shows the line, has no action."""
+    """The first one shows the line; the other one has the action."""
     (tmp_path / "layout.csl").write_text("""layout {
   @set_rectangle(1, 1);
   @set_tile_code(0, 0, "pe.csl", .{});
@@ -197,8 +198,8 @@ def test_a_run_that_another_wafer_than_the_first_has_started(tmp_path):
     ran = harness.run([*args, f"--max-cycles={LIMIT}", "--progress=1000"], expect=4)
     assert "tiles awake" not in ran.err
     code, said = on_terminal(args, enough=1)
-    assert code == 130 and awake_shown(said)
-    assert LOGGED.findall(logged([*args, "--progress=1"], 1))
+    assert code == 130 and awake_shown(said) and b" tiles awake, west: launch go" in said
+    assert LOGGED.findall(logged([*args, "--progress=1"], 1))[0][2] == "west: launch go"
 
 
 HOST = """

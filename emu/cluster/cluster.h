@@ -76,6 +76,10 @@ typedef struct {
  * member.  Between blocks the pulses of the engines' options look at them.
  * Afterwards all are at the same cycle, but those that a finding has ended. */
 RunStatus cluster_run(ClusterMember member, ClusterStretch stretch);
+/* What the member's host waits for while the wafers run, for pulses; the text outlives the run. */
+void cluster_note_action(ClusterMember member, const char *action);
+/* The last one noted, with the wafer's name; NULL: none. */
+const char *cluster_action(const Cluster *cluster, const char **wafer);
 /* All wafers have states of this cycle. */
 void cluster_resume(Cluster *cluster, uint64_t cycle);
 /* The first cycle that has not run yet, and what all wafers together have done before it. */

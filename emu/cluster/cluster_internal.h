@@ -62,6 +62,8 @@ struct Cluster {
   unsigned *here;               /* stb_ds: wafers that this process runs */
   unsigned *away;               /* stb_ds: the others */
   unsigned threads;             /* for those here */
+  const char *action;           /* of the host of wafer `acts`; NULL: none */
+  unsigned acts;
   WorkCrew *crew;               /* NULL before the first block, and with one thread */
 };
 

@@ -366,6 +366,18 @@ void cluster_resume(Cluster *c, uint64_t cycle) { c->now = cycle; }
 
 uint64_t cluster_cycle(const Cluster *c) { return c->now; }
 
+void cluster_note_action(ClusterMember member, const char *action)
+{
+  member.cluster->action = action;
+  member.cluster->acts = member.wafer;
+}
+
+const char *cluster_action(const Cluster *c, const char **wafer)
+{
+  *wafer = c->plan->wafers[c->acts].name;
+  return c->action;
+}
+
 uint64_t cluster_active_tile_cycles(const Cluster *c)
 {
   uint64_t sum = 0;

@@ -66,11 +66,19 @@ static bool is_due(const Progress *p, double now)
   return p->log ? now - p->begun >= p->due : status_line_is_due(&p->line);
 }
 
-/* ", " and what the host waits for; empty if the first of several wafers has no action. */
+static const char *action_of(const HostSession *s)
+{
+  return arrlenu(s->phases) > 0 ? s->phases[s->phase].action : NULL;
+}
+
+/* ", " and what the host waits for, which may be the host of another wafer; or nothing. */
 static void make_action_text(const HostSession *s, char *text, size_t size)
 {
-  bool has_one = arrlenu(s->phases) > 0;
-  snprintf(text, size, "%s%s", has_one ? ", " : "", has_one ? s->phases[s->phase].action : "");
+  const char *wafer = NULL, *action = s->options.member
+                                          ? cluster_action(s->options.member->cluster, &wafer)
+                                          : action_of(s);
+  snprintf(text, size, "%s%s%s%s", action ? ", " : "", wafer && action ? wafer : "",
+           wafer && action ? ": " : "", action ? action : "");
 }
 
 static void show_line(Progress *p, const Engine *engine, double now)
@@ -150,6 +158,8 @@ RunStatus progress_run(HostSession *s, uint64_t limit)
 {
   Pulse *pulse = s->progress ? &s->progress->pulse : NULL;
   const ClusterMember *member = session_is_recorded(s) ? NULL : s->options.member;
+  if (s->options.member)
+    cluster_note_action(*s->options.member, action_of(s));
   ClusterStretch whole = {session_cycle(s), limit, limit};
   pulse_begin(pulse);
   /* a recorder runs its cluster itself */
