@@ -170,7 +170,10 @@ GOOD = {"M": 4, "N": 4, "K": 4, "width": 2, "height": 1, "T": "f16", "S": "f16",
     ({"S": "i32"}, "the plan's S, the type of sums, is T or f32"),
     ({"T": "f32"}, "the plan's S, the type of sums, is T or f32"),
     ({"width": 1}, "tile (1, 0) is outside the plan's rectangle, which is 1 x 1 tiles: give it no role"),
-    ({}, None)])
+    ({"width": 3}, "the plan's 3 columns begin at 0, and the program's rectangle has 2: its other tiles "
+                   "would wait for ever; make the plan's width smaller"),
+    ({"height": 2}, "the plan's 2 rows begin at 0, and the program's rectangle has 1: its other"),
+    ({"sclaed": "true"}, "has no field 'sclaed'"), ({}, None)])
 @pytest.mark.parametrize("module, operation, colors", [("layout", "gemm", 5), ("vector_layout", "gemv", 6)])
 def test_mistakes_of_plans(tmp_path, module, operation, colors, wrong, text):
     options = {**GOOD, **wrong}
