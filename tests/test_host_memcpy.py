@@ -423,6 +423,13 @@ def test_a_stream_that_never_comes_is_told(program):
     run(program, text + """
         text = message(r.task_wait, task)
         assert "a stream to the host on color 5 has got only 1 of its 2 words" in text, text
+        assert "help: no tile waits for anything, so none will send more" in text, text
+    """)
+    run(program, text.replace("result, 5,", "result, 6,") + """
+        text = message(r.task_wait, task)
+        assert "color 6 has got only 0 of its 2 words" in text, text
+        assert "words for which no transfer asks: 1 on color 5, the first by P0.0" in text, text
+        assert "help: the transfer and the program's output have to name the same" in text, text
     """)
     run(program, text + """
         def poll():

@@ -369,16 +369,8 @@ static void warn_untaken(HostSession *s)
  * than the script takes. */
 static void warn_unasked(HostSession *s)
 {
-  typedef struct { uint64_t words; uint32_t tile; } Unasked;
-  Unasked unasked[MAX_COLORS] = {0};
-  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
-    const HostPort *host = s->ops->host(s->engine, tile, false);
-    for (size_t i = 0; host && i < arrlenu(host->sent); i++) {
-      Unasked *color = &unasked[host->sent[i].color];
-      if (color->words++ == 0)
-        color->tile = tile;
-    }
-  }
+  UnaskedWords unasked[MAX_COLORS];
+  session_unasked(s, unasked);
   for (unsigned c = 0; c < s->program->machine->colors; c++)
     if (unasked[c].words)
       diag_stream_untaken(s->diags, HOST_NOWHERE, unasked[c].words, c,

@@ -91,6 +91,9 @@ WseStatus session_end(HostSession *session);
 void session_print(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
 /* At the end of a run: the lines that tiles have begun. */
 void session_print_rest(HostSession *session);
+/* Words to the host for which no transfer has asked so far, and the first tile that sent some. */
+typedef struct { uint64_t words; uint32_t tile; } UnaskedWords;
+void session_unasked(HostSession *session, UnaskedWords unasked[MAX_COLORS]);
 /* What was printed and traced so far is there to be read. */
 void session_flush(HostSession *session);
 void session_flush_diags(HostSession *session, FILE *out);

@@ -80,6 +80,19 @@ void session_print_rest(HostSession *s)
       print_line(s, session_cycle(s), tile);
 }
 
+void session_unasked(HostSession *s, UnaskedWords unasked[MAX_COLORS])
+{
+  memset(unasked, 0, MAX_COLORS * sizeof *unasked);
+  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
+    const HostPort *host = s->ops->host(s->engine, tile, false);
+    for (size_t i = 0; host && i < arrlenu(host->sent); i++) {
+      UnaskedWords *color = &unasked[host->sent[i].color];
+      if (color->words++ == 0)
+        color->tile = tile;
+    }
+  }
+}
+
 void session_flush(HostSession *s)
 {
   if (s->printed)

@@ -110,6 +110,28 @@ static WseStatus elsewhere_error(HostSession *s)
   return session_end(s);
 }
 
+/* A stream gets too little: perhaps tiles send on other colors than the script reads.  `has_cause`:
+ * the report so far has one. */
+static void print_unasked(HostSession *s, bool has_cause, FILE *out)
+{
+  UnaskedWords unasked[MAX_COLORS];
+  bool any = false;
+  session_unasked(s, unasked);
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (unasked[c].words) {
+      fprintf(out, "%s %" PRIu64 " on color %u, the first by P%u.%u",
+              any ? "," : "tiles have sent the host words for which no transfer asks:",
+              unasked[c].words, c, program_x(s->program, unasked[c].tile),
+              program_y(s->program, unasked[c].tile));
+      any = true;
+    }
+  if (any)
+    fprintf(out, "\n  help: the transfer and the program's output have to name the same color\n");
+  else if (!has_cause)
+    fprintf(out, "  help: no tile waits for anything, so none will send more: compare what the "
+            "program sends, and what sets it off, with what the transfer asks for\n");
+}
+
 WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char *why)
 {
   IdleQuestion asked = *question;
@@ -129,7 +151,10 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
     fprintf(out, "%s: at cycle %" PRIu64 " the fabric is quiet with %s\n",
             state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
+  long before = ftell(out);
   deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
+  if (question->stream_short)
+    print_unasked(s, ftell(out) > before, out);
   base_text_close(out, &text);
   observers_stuck(s, question);
   if (state == IDLE_WARNINGS) {
