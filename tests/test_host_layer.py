@@ -141,6 +141,24 @@ comptime {
 """
 
 
+@pytest.mark.parametrize("ending, is_warned", [
+    ("", True), ("r.stop()", False), ("del r", True), ("r.__exit__(ValueError, None, None)", False),
+    ("SdkRuntime('out', msg_level='ERROR').load(); r.stop()", False),
+    ("message(r.launch, 'scale', np.float32(1), np.int16(1))", False)])
+def test_a_script_that_ends_without_stop(program, ending, is_warned):
+    """But not one whose program has ended: the last of these reaches its limit of cycles."""
+    limit = {"WSE_MAX_CYCLES": "30"} if "message" in ending else {}
+    ran = script(program, ending, env=limit)
+    assert ("warning: the script has ended without stop() for " in ran.err) == is_warned, ran.err
+    assert ran.err.count("without stop()") == is_warned
+
+
+def test_an_exception_is_no_end_without_stop(program):
+    (program / "run.py").write_text(PREAMBLE + "1 / 0\n")
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=program, expect=1)
+    assert "ZeroDivisionError" in ran.err and "stop()" not in ran.err
+
+
 def test_constants_cannot_be_copied_to(tmp_path):
     """The code has their values, too.  A constant pointer to variables is none of them: `mutable`
     is about the pointer."""

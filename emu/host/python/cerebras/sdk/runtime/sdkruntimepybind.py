@@ -18,6 +18,7 @@ the script.  Short for some of them: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE
 WSE_RUN_LOG=F appends a line of statistics for each program run.
 """
 
+import atexit
 import ctypes
 import enum
 import json
@@ -64,6 +65,20 @@ class DeviceError(RuntimeError):
         self.status, self.cycle, self.x, self.y = status, cycle, x, y
 
 
+# Programs that run still, by a token of their runtime, which may be gone before the script ends.
+_running = {}
+
+
+@atexit.register
+def _warn_of_running():
+    """What an exception has ended is not to be stopped."""
+    if getattr(sys, "last_type", None) is None:
+        for bindir in _running.values():
+            print(f"warning: the script has ended without stop() for {bindir}: what was under way "
+                  "with nonblock=True may not be done, and nothing has looked for wavelets that are "
+                  "left; call stop() behind the last command", file=sys.stderr)
+
+
 # The last runtime that was stopped, for debug_util: its tiles are still there to be looked at.
 _stopped = {"runtime": None}
 
@@ -103,6 +118,7 @@ class SdkRuntime(Tiles):
         self._lock = threading.RLock()
         self._state = "made"
         self._ended = None             # the failure that has ended the program
+        self._token = object()         # in _running
         self._pending = {}             # tasks that no call has waited for, by number
         _platform.refuse_address(cmaddr)
         if platform is not None and not isinstance(platform, _platform.SdkExecutionPlatform):
@@ -170,6 +186,7 @@ class SdkRuntime(Tiles):
 
     def __exit__(self, kind, value, traceback):
         # An exception of the script is the better message: what is under way is not waited for.
+        _running.pop(self._token, None)
         if kind is None:
             self.stop()
 
@@ -198,6 +215,8 @@ class SdkRuntime(Tiles):
         if not self._geometry.has_memcpy:
             self._call(self._library.wse_run, 0)
         self._state = "running"
+        if self._warns:
+            _running[self._token] = os.fspath(self.bindir)
 
     def stop(self):
         """Waits for every operation and ends the emulation; statistics and symbols remain."""
@@ -212,6 +231,7 @@ class SdkRuntime(Tiles):
 
     def _end(self):
         self._state = "stopped"
+        _running.pop(self._token, None)
         _stopped["runtime"] = self
         self._say("stopped")
         path = os.environ.get("WSE_RUN_LOG")    # one line of statistics per run
@@ -508,6 +528,7 @@ class SdkRuntime(Tiles):
             print(where, file=sys.stderr, flush=True)
             self._ended = DeviceError(where, wse_lib.INTERRUPTED, cycle, -1, -1)
             self._state = "stopped"
+            _running.pop(self._token, None)
             _stopped["runtime"] = self
             raise
 
