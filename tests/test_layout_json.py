@@ -579,12 +579,19 @@ def test_the_call_behind_a_tile_is_where_its_region_is_made(tmp_path):
      "error: parameter 'columns' is of type 'u16' and cannot take -1"),
     ("region.set_param(IntVector(1, 0), 'twice', 7)  # mark\nregion.set_param_all('scale', 2.5)",
      "error: parameter 'twice' is of type 'bool' and cannot take 7"),
+    ("region.set_symbol_all('B', np.zeros(2, np.float32), 2, 1)  # mark",
+     "error: the layout sets 'B', but block.csl declares no such variable"),
+    ("region.set_symbol_all('A', np.zeros(4, np.float32), 4, 1)  # mark",
+     "error: the layout sets 'A' to 8 bytes a tile; the variable has 4"),
+    ("region.set_param(IntVector(1, 0), 'colums', 5)\nregion.set_param(  # mark\n"
+     "    IntVector(0, 0), 'colums', 4)\nregion.set_param_all('rows', -1)",
+     "warning: 'block.csl' has no parameter 'colums'"),
     ("region.set_param_all('colums', 4)  # mark\nregion.set_param_all('rows', -1)",
      "warning: 'block.csl' has no parameter 'colums'"),
     ("region.set_param_all('twice', Color('red', 1))  # mark",
      "error: parameter 'twice' is of type 'bool' and cannot take"),
 ])
-def test_a_wrong_parameter_is_shown_where_it_is_set(tmp_path, wrong, said):
+def test_what_a_tile_gets_wrong_is_shown_where_it_is_set(tmp_path, wrong, said):
     """The line counts that has set the value the tile has."""
     lines = "\n        ".join(wrong.splitlines())
     script(tmp_path, f"""

@@ -28,6 +28,7 @@ typedef struct {
 } RegionParam;
 /* Initial content of a variable: a row-major matrix, a block of it for each tile. */
 typedef struct {
+  Span span;
   const char *name;
   const char *bytes;
   uint32_t columns, rows, element_bytes;

@@ -283,6 +283,7 @@ static void read_paint(JsonReader *r, Value v, const Region *region, RegionPaint
 static void read_symbol(JsonReader *r, Value v, const Region *region, RegionSymbol *symbol)
 {
   symbol->name = read_text(r, member_of(r, v, "name"));
+  symbol->span = v.at;
   Value columns = member_of(r, v, "columns"), rows = member_of(r, v, "rows");
   symbol->columns = (uint32_t)read_integer(r, columns, 1, INT32_MAX);
   symbol->rows = (uint32_t)read_integer(r, rows, 1, INT32_MAX);

@@ -631,7 +631,7 @@ static void tile_symbols(Plan *p, const Region *region, uint32_t x, uint32_t y, 
       memcpy(bytes + row * line, s->bytes + ((size_t)(y * rows + row) * s->columns +
                                              (size_t)x * columns) * s->element_bytes, line);
     symbols[i] = (LayoutSymbol){str_intern_z(p->l->session->names, s->name),
-                                (const uint8_t *)bytes, (uint32_t)(line * rows)};
+                                (const uint8_t *)bytes, (uint32_t)(line * rows), s->span};
   }
   tile->symbols = symbols;
   tile->n_symbols = region->n_symbols;

@@ -355,7 +355,7 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
     const char *name = str_text(s->session->names, symbol->name);
     Decl *d = sema_find_decl(s, 0, symbol->name);
     if (!d || d->kind != DECL_VAR) {
-      diag_layout_symbol_unknown(s->diags, unit->span, name,
+      diag_layout_symbol_unknown(s->diags, symbol->span, name,
                                  source_path(s->session->sources, unit->ast->file));
       return false;
     }
@@ -364,7 +364,7 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
     uint32_t global = sema_decl_global(s, d);
     uint32_t bytes = type_bytes(s->pool, s->globals[global].type);
     if (bytes != symbol->size) {
-      diag_layout_symbol_size(s->diags, unit->span, name, symbol->size, bytes);
+      diag_layout_symbol_size(s->diags, symbol->span, name, symbol->size, bytes);
       return false;
     }
     sema_global_ir(s, global);

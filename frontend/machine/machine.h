@@ -167,7 +167,7 @@ void sema_bad_color_target(Sema *s, Span span);
 /* ---- layout.c, color_config.c --------------------------------------------------------------- */
 
 /* Initial content of a variable of the tile's main file. */
-typedef struct { StrId name; const uint8_t *bytes; uint32_t size; } LayoutSymbol;
+typedef struct { StrId name; const uint8_t *bytes; uint32_t size; Span span; } LayoutSymbol;
 typedef struct {
   const Ast *ast;                /* NULL: no code */
   PoolId params;

@@ -290,9 +290,11 @@ void sema_first_here(Sema *s, Span at, Span first)
 /* ---- where parameters are bound -------------------------------------------------------------- */
 
 /* The line of a host script that has set the parameter to what it is; off 0: none has. */
-static Span outside_span(const Sema *s, const ModuleInstance *m, StrId name)
+static Span outside_span(Sema *s, const ModuleInstance *m, StrId name)
 {
   PoolId value = pool_is_none(m->params) ? m->params : pool_field(s->pool, m->params, name);
+  if (!pool_is_none(value))
+    value = value_on_tile(s, value);
   for (size_t i = s->session->n_outside; i-- > 0;) {
     const OutsideBinding *b = &s->session->outside[i];
     if (is_span(b->owner, m->imported_at) && str_eq(b->name, name) && pool_eq(b->value, value))
