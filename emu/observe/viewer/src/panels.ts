@@ -427,7 +427,7 @@ export class WavesPanel implements Panel {
     replace(this.list, table(
       found.length > WAYS_SHOWN ? `The first ${WAYS_SHOWN} of ${format(found.length)} wavelets`
         : "Wavelets",
-      [text("number"), number("color"), text("sender"), number("cycle"),
+      [words("number"), number("color"), words("sender"), number("cycle"),
        number("cycles to the end"), number("takers")], rows));
   }
 
