@@ -2,6 +2,7 @@
 
 `harness` is tests/harness.py.  An exception that escapes a claim is a FAIL.
 """
+import argparse
 import atexit
 import os
 import shutil
@@ -26,6 +27,14 @@ def build():
         if done.returncode:
             print(done.stdout[-4000:])
             sys.exit("FAIL")
+
+
+def build_folder(text):
+    """For arguments: the folder of the programs of a build, from any folder, or an error."""
+    folder = Path(text).resolve()
+    if not (folder / "cslc").exists():
+        raise argparse.ArgumentTypeError(f"{text} has no cslc; build/release/bin of a checkout is meant")
+    return folder
 
 
 def commit_seed():

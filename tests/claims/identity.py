@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 import token_mutants  # noqa: E402
-from claims import Checks  # noqa: E402
+from claims import Checks, build_folder  # noqa: E402
 
 ARCHS, LEVELS = ("wse2", "wse3"), ("-O0", "-O1", "-O2")
 ENGINES = (("--engine=fast",), ("--engine=fast", "--threads=2"), ("--engine=reference",))
@@ -141,12 +141,12 @@ def compare_all(checks, what, compare, jobs, workers):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=build_folder)
+    parser.add_argument("new", type=build_folder)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    tools = {"old": options.old.resolve(), "new": options.new.resolve()}
+    tools = {"old": options.old, "new": options.new}
     checks = Checks()
     jobs = [(tools, sample, arch, level) for sample in token_mutants.samples()
             for arch in ARCHS for level in LEVELS if options.only in str(sample.folder)]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 import families  # noqa: E402
-from claims import Checks  # noqa: E402
+from claims import Checks, build_folder  # noqa: E402
 
 # How many times as fast; a family without a bound is printed.
 LEAST_FASTER = {"chain": 1.0, "chain2d": 1.7, "broadcast": 1.5, "gemv": 3.0, "stencil": 2.5,
@@ -24,8 +24,8 @@ LEAST_FASTER = {"chain": 1.0, "chain2d": 1.7, "broadcast": 1.5, "gemv": 3.0, "st
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=build_folder)
+    parser.add_argument("new", type=build_folder)
     parser.add_argument("--size", choices=families.SIZES, default="middle")
     parser.add_argument("--only", default="")
     parser.add_argument("--repeat", type=int, default=5)

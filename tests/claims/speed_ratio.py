@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 import bench  # noqa: E402
 import harness  # noqa: E402
-from claims import Checks  # noqa: E402
+from claims import Checks, build_folder  # noqa: E402
 
 MOST_RATIO = 1.03
 
@@ -66,8 +66,8 @@ def ratios(measure, old, new, repeat):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=build_folder)
+    parser.add_argument("new", type=build_folder)
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--only", default="")
     parser.add_argument("--instructions", action="store_true")

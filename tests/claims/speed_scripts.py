@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "conformance"))
 import run as conformance  # noqa: E402
-from claims import Checks  # noqa: E402
+from claims import Checks, build_folder  # noqa: E402
 
 MOST_RATIO = 0.6
 
@@ -48,8 +48,8 @@ def script_seconds(root, script, tools):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=build_folder)
+    parser.add_argument("new", type=build_folder)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     root = Path(os.environ["CONFORMANCE_DIR"])

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from claims import Checks  # noqa: E402
+from claims import Checks, build_folder  # noqa: E402
 from speed_scripts import processor_seconds  # noqa: E402
 
 LEAST_FASTER = 3.0
@@ -66,8 +66,8 @@ def ratio(root, name, side, builds, repeat):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=build_folder)
+    parser.add_argument("new", type=build_folder)
     parser.add_argument("--only", default="")
     parser.add_argument("--side", type=int, default=32)
     parser.add_argument("--repeat", type=int, default=3)

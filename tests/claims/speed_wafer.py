@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
-from claims import Checks  # noqa: E402
+from claims import Checks, build_folder  # noqa: E402
 
 PARAMS = "--params=width:750,height:994,B:64"
 MOST_RATIO, MOST_BYTES = 0.55, 1.5e9
@@ -44,8 +44,8 @@ def measure(tools, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
+    parser.add_argument("old", type=build_folder)
+    parser.add_argument("new", type=build_folder)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     pairs = []
