@@ -592,7 +592,7 @@ def test_the_call_behind_a_tile_is_where_its_region_is_made(tmp_path):
      "error: parameter 'twice' is of type 'bool' and cannot take"),
 ])
 def test_what_a_tile_gets_wrong_is_shown_where_it_is_set(tmp_path, wrong, said):
-    """The line counts that has set the value the tile has."""
+    """Where several lines set it, the message shows the one whose value the tile has."""
     lines = "\n        ".join(wrong.splitlines())
     script(tmp_path, f"""
         import os

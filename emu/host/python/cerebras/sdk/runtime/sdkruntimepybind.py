@@ -65,18 +65,18 @@ class DeviceError(RuntimeError):
         self.status, self.cycle, self.x, self.y = status, cycle, x, y
 
 
-# Programs that run still, by a token of their runtime, which may be gone before the script ends.
+# Programs that still run, by a token of their runtime, which may be gone before the script ends.
 _running = {}
 
 
 @atexit.register
 def _warn_of_running():
-    """What an exception has ended is not to be stopped."""
+    """A script that an exception has ended gets no warning."""
     if getattr(sys, "last_type", None) is None:
         for bindir in _running.values():
             print(f"warning: the script has ended without stop() for {bindir}: what was under way "
                   "with nonblock=True may not be done, and nothing has looked for wavelets that are "
-                  "left; call stop() behind the last command", file=sys.stderr)
+                  "left; call stop() after the last command", file=sys.stderr)
 
 
 # The last runtime that was stopped, for debug_util: its tiles are still there to be looked at.
