@@ -22,7 +22,8 @@ const id = @get_local_task_id(8);
 task go() void { while (n < 4000000000) { n += 1; } }
 comptime { @bind_local_task(go, id); @activate(id); }
 """
-LIMIT = 4_000_000
+LIMIT = 2_500_000
+SOON = "--progress=1"
 LINE = re.compile(rb"cycle (\d+), [\d.e+]+ cycles/s, [\d.e+]+ tiles awake, (?:east: )?run")
 ERASED = b"\r\x1b[K"
 
@@ -76,7 +77,7 @@ def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
     stats = tmp_path / "s.json"
     args = [harness.tool("wse-emu"), image, "--engine=reference", f"--max-cycles={LIMIT}",
             f"--stats={stats}"]
-    code, said = on_terminal(args)
+    code, said = on_terminal([*args, SOON])
     assert code == 4
     shown = json.loads(stats.read_text())
     cycles = cycles_shown(said)
@@ -115,7 +116,7 @@ def test_a_long_run_without_a_terminal(image, tmp_path, tool, action):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "prog.bin").write_bytes(image.read_bytes())
     args = {"wse-emu": [image], "cs_python": [tmp_path / "run.py", tmp_path / "out"]}[tool]
-    words = ["--progress=1", "--max-cycles=900000000"]
+    words = [SOON, "--max-cycles=900000000"]
     said = logged([harness.tool(tool), *args, *(words if tool == "wse-emu" else [])], 3,
                   env={"WSE_ARGS": " ".join(words)})
     lines = LOGGED.findall(said)
@@ -130,12 +131,21 @@ def test_a_long_run_without_a_terminal(image, tmp_path, tool, action):
 def test_a_run_with_states(image, tmp_path, engine):
     """States are short parts of the run: it is the run that is long."""
     code, said = on_terminal([harness.tool("wse-emu"), image, f"--engine={engine}",
-                              f"--save-state={tmp_path}/state", "--save-every=100000"], enough=3)
+                              f"--save-state={tmp_path}/state", "--save-every=100000", SOON],
+                             enough=3)
     assert code == 130 and len(cycles_shown(said)) >= 3
     assert ERASED + b"error: " in said
     code, said = on_terminal([harness.tool("wse-emu"), image, f"--engine={engine}",
-                              f"--load-state={tmp_path}/state"], enough=2)
+                              f"--load-state={tmp_path}/state", SOON], enough=2)
     assert code == 130 and len(cycles_shown(said)) >= 2
+
+
+def test_the_first_line_comes_when_users_ask(image):
+    """On a terminal, too, where it comes after three seconds else."""
+    args = [harness.tool("wse-emu"), image]
+    began = time.monotonic()
+    on_terminal([*args, "--progress=4"], enough=1)
+    assert time.monotonic() - began >= 4
 
 
 def test_a_run_with_a_debugger(image, tmp_path):
@@ -151,7 +161,7 @@ def test_a_run_with_a_debugger(image, tmp_path):
 @pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
 def test_a_run_on_several_processes(image):
     """mpirun has the terminal: it passes on what process 0 says."""
-    args = ranks_run.command(2, harness.tool("wse-emu"), image)
+    args = ranks_run.command(2, harness.tool("wse-emu"), image, SOON)
     code, said = on_terminal(args, enough=3, env=ranks_run.ENVIRONMENT)
     assert code != 0 and len(cycles_shown(said)) >= 3
     ran = ranks_run.emu(2, image, f"--max-cycles={LIMIT}", expect=4, timeout=300)
@@ -164,10 +174,10 @@ def test_a_run_of_several_wafers(image, tmp_path, args):
     (tmp_path / "c.json").write_text(json.dumps({"wafers": [
         {"name": name, "image": str(image)} for name in ("east", "west")]}))
     args = [a.replace("=state", f"={tmp_path}/state") for a in args]
-    code, said = on_terminal([harness.tool("wse-emu"), f"--cluster={tmp_path}/c.json", *args],
+    code, said = on_terminal([harness.tool("wse-emu"), f"--cluster={tmp_path}/c.json", SOON, *args],
                              enough=3)
     assert code == 130 and len(cycles_shown(said)) >= 3
-    _, of_one = on_terminal([harness.tool("wse-emu"), image], enough=1)
+    _, of_one = on_terminal([harness.tool("wse-emu"), image, SOON], enough=1)
     assert awake_shown(said)[-1] > 1.8 * awake_shown(of_one)[0]
     assert b" tiles awake, east: run" in said
     assert ERASED + b"east: error: " in said      # the line is gone before the report
@@ -197,9 +207,9 @@ def test_a_run_that_another_wafer_than_the_first_has_started(tmp_path):
             "--engine=reference"]
     ran = harness.run([*args, f"--max-cycles={LIMIT}", "--progress=1000"], expect=4)
     assert "tiles awake" not in ran.err
-    code, said = on_terminal(args, enough=1)
+    code, said = on_terminal([*args, SOON], enough=1)
     assert code == 130 and awake_shown(said) and b" tiles awake, west: launch go" in said
-    assert LOGGED.findall(logged([*args, "--progress=1"], 1))[0][2] == "west: launch go"
+    assert LOGGED.findall(logged([*args, SOON], 1))[0][2] == "west: launch go"
 
 
 HOST = """
@@ -216,7 +226,7 @@ def test_a_run_of_a_host_script(image, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "prog.bin").write_bytes(image.read_bytes())
     code, said = on_terminal([harness.tool("cs_python"), tmp_path / "run.py", tmp_path / "out"],
-                             enough=3)
+                             enough=3, env={"WSE_ARGS": SOON})
     assert code in (1, 130, -signal.SIGINT) and len(cycles_shown(said)) >= 3
     assert b"KeyboardInterrupt" in last_shown(said.rstrip()) and b"awake" not in last_shown(said)
 
@@ -235,7 +245,7 @@ task go() void {
 comptime { @bind_local_task(go, id); @activate(id); }
 """)
     harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O0")
-    emulator = [harness.tool("wse-emu"), tmp_path / "p.bin", "--engine=reference"]
+    emulator = [harness.tool("wse-emu"), tmp_path / "p.bin", "--engine=reference", SOON]
     _, said = on_terminal([sys.executable, "-c", "import os, sys; os.dup2(2, 1); "
                            "os.execv(sys.argv[1], sys.argv[1:])", *emulator], enough=4)
     printed = [line for line in said.replace(b"\r\n", b"\n").split(b"\n") if b": at " in line]

@@ -16,7 +16,7 @@ enum {
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 #define DEFAULT_CYCLES TEXT(HOST_DEFAULT_MAX_CYCLES)
-#define DEFAULT_SECONDS TEXT(HOST_DEFAULT_PROGRESS_SECONDS)
+#define DEFAULT_SECONDS TEXT(STATUS_LINE_SECONDS) " on a terminal, else " TEXT(HOST_LOG_SECONDS)
 
 /* Options by number; one row each: name, argument, what --help says. */
 #define OPTION_ROWS(X)                                                                           \
@@ -42,7 +42,7 @@ enum {
   X(threads, required_argument, "N", "threads of the fast engine")                               \
   X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
   X(progress, required_argument, "SECONDS",                                                      \
-    "without a terminal, a line about a long run comes first then (default " DEFAULT_SECONDS ")") \
+    "the first line about a long run comes then (default " DEFAULT_SECONDS ")")             \
   X(timing, required_argument, "cs2|ROW:CYCLES,...",                                             \
     "hardware mode, or rows of docs/cycle-model.md with other values") \
   X(check, required_argument, "WORD,...",                                                        \

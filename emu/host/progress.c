@@ -29,9 +29,10 @@ static Progress *progress_of(Pulse *pulse) { return (Progress *)pulse; }
 static void begin_line(Pulse *pulse)
 {
   Progress *p = progress_of(pulse);
-  status_line_begin(&p->line, p->terminal);
+  uint64_t asked = p->session->options.progress_seconds;
+  status_line_begin(&p->line, p->terminal, asked ? (double)asked : STATUS_LINE_SECONDS);
   p->begun = base_seconds();
-  p->due = (double)p->session->options.progress_seconds;
+  p->due = asked ? (double)asked : HOST_LOG_SECONDS;
   p->part = FIRST_PART;
   p->looked_at = 0;
   p->has_rate = false;

@@ -243,8 +243,6 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
   s->options = *options;
   if (!s->options.max_cycles)
     s->options.max_cycles = HOST_DEFAULT_MAX_CYCLES;
-  if (!s->options.progress_seconds)
-    s->options.progress_seconds = HOST_DEFAULT_PROGRESS_SECONDS;
   char *bytes = read_image(s, path, &length);
   if (!bytes)
     return session_usage(s);

@@ -272,7 +272,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   DriverRun run = {0};
   Session *s = &run.session;
   session_open(s, options, sources, source_stdlib);
-  status_line_begin(&s->line, status_line_terminal());
+  status_line_begin(&s->line, status_line_terminal(), STATUS_LINE_SECONDS);
   int result = compile_program(&run);
   status_line_end(&s->line);
   if (options->check)

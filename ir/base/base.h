@@ -200,12 +200,14 @@ bool file_out_close(FileOut *out);
 
 typedef struct {
   FILE *out;                   /* NULL: the line never comes */
+  double silent;               /* seconds before the first text */
   double begun, shown_at;
   bool is_shown;
 } StatusLine;
+#define STATUS_LINE_SECONDS 3  /* the usual ones */
 FILE *status_line_terminal(void);       /* standard error; NULL: it is no terminal */
 /* An operation begins. */
-void status_line_begin(StatusLine *line, FILE *out);
+void status_line_begin(StatusLine *line, FILE *out, double silent);
 /* The operation is long, and it is time for a new text. */
 bool status_line_is_due(const StatusLine *line);
 void status_line_show(StatusLine *line, const char *format, ...) BASE_PRINTF(2, 3);

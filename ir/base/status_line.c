@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 enum { COLUMNS = 80 };          /* a line that a terminal breaks cannot be erased as one */
-static const double silent_seconds = 3, line_seconds = 0.5;
+static const double line_seconds = 0.5;
 
 FILE *status_line_terminal(void) { return isatty(STDERR_FILENO) ? stderr : NULL; }
 
-void status_line_begin(StatusLine *line, FILE *out)
+void status_line_begin(StatusLine *line, FILE *out, double silent)
 {
   status_line_end(line);
-  *line = (StatusLine){.out = out, .begun = out ? base_seconds() : 0};
+  *line = (StatusLine){.out = out, .silent = silent, .begun = out ? base_seconds() : 0};
 }
 
 bool status_line_is_due(const StatusLine *line)
@@ -21,7 +21,7 @@ bool status_line_is_due(const StatusLine *line)
   if (!line->out)
     return false;
   double now = base_seconds();
-  return now - line->begun >= silent_seconds && now - line->shown_at >= line_seconds;
+  return now - line->begun >= line->silent && now - line->shown_at >= line_seconds;
 }
 
 void status_line_show(StatusLine *line, const char *format, ...)
