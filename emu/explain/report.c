@@ -101,6 +101,8 @@ void report_use(const Report *r, uint32_t tile, QueueUse use)
   else
     fprintf(r->out, "%u %s%s", use.elements, use.control ? "control wavelet" : "element",
             use.elements == 1 ? "" : "s");
+  if (use.elements == MANY_ELEMENTS)
+    fprintf(r->out, " or more");
   if (use.ended)
     fprintf(r->out, " up to a control wavelet");
   report_place(r, tile, use.pc);

@@ -34,7 +34,7 @@ void record_fifos(TileRecord *r, const VecRun *run)
       continue;
     r->fifo[push].state = streams[i]->address;
     r->fifo[push].pc = run->pc;
-    r->fifo[push].elements = (uint16_t)run->remaining;
+    r->fifo[push].elements = use_count(run->remaining);
     r->fifo_ended &= (uint8_t)~(1u << push);
   }
 }
@@ -44,7 +44,7 @@ void record_fifo_end(TileRecord *r, const VecRun *run)
   for (unsigned push = 0; push < ARRAY_COUNT(r->fifo); push++)
     if (r->fifo[push].pc == run->pc) {
       r->fifo_ended = (uint8_t)(1u << push);
-      r->fifo_left = (uint16_t)run->remaining;
+      r->fifo_left = use_count(run->remaining);
     }
 }
 

@@ -293,11 +293,17 @@ typedef struct {
  * task that a wavelet has started. */
 typedef struct {
   uint16_t pc;
-  uint16_t elements;            /* of the whole operation unless `ended` */
+  uint16_t elements;            /* of the whole operation unless `ended`; see use_count */
   uint8_t color;
   bool control : 1;             /* it sends control wavelets */
   bool ended : 1;               /* a control wavelet has ended it behind `elements` */
 } QueueUse;
+/* A number of elements as a record keeps it: MANY_ELEMENTS stands for as many or more. */
+enum { MANY_ELEMENTS = UINT16_MAX };
+static inline uint16_t use_count(uint32_t elements)
+{
+  return (uint16_t)(elements < MANY_ELEMENTS ? elements : MANY_ELEMENTS);
+}
 /* An operation or a task has used the queue. */
 static inline bool queue_use_is_any(QueueUse use) { return use.elements || use.ended; }
 /* Captures an operation at its issue: operands, length, thread, width.  FAULT_COUNT on success. */

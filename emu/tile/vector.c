@@ -284,7 +284,7 @@ static void check_obstructed(Turn *turn, const VecRun *run)
 static void note_queues(Turn *turn, const VecRun *run, uint32_t elements, bool ended)
 {
   const VecStream *dest = &run->dest;
-  QueueUse use = {.pc = run->pc, .elements = (uint16_t)elements, .ended = ended};
+  QueueUse use = {.pc = run->pc, .elements = use_count(elements), .ended = ended};
   for (unsigned k = 0; k < ARRAY_COUNT(run->src); k++) {
     use.color = run->src[k].color;
     if (run->src[k].kind == VS_FABIN)
