@@ -473,50 +473,99 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
   }
 }
 
-static bool read_filter_kind(ConfigReader *r, Settings *set, ImageFilter *filter)
+/* The fields of each kind.  What a counter counts and where it ends has no default: a filter
+ * without these would let everything pass, or nothing. */
+static const char *const counter_fields[] = {"kind", "count_data", "count_control", "init_counter",
+                                             "limit1", "max_counter", "filter_control",
+                                             "fast_mode"};
+static const char *const sparse_fields[] = {"kind", "count_data", "count_control", "init_counter",
+                                            "limit1", "limit2", "max_counter", "filter_control",
+                                            "fast_mode"};
+static const char *const range_fields[] = {"kind", "min_idx", "max_idx", "fast_mode"};
+static const struct {
+  const char *name, *what;
+  FilterKind kind;
+  const char *const *fields;
+  size_t n_fields;
+} filter_kinds[] = {
+  {"counter", "counter filter", FILTER_COUNTER, counter_fields, ARRAY_COUNT(counter_fields)},
+  {"sparse_counter", "sparse counter filter", FILTER_SPARSE, sparse_fields,
+   ARRAY_COUNT(sparse_fields)},
+  {"range", "range filter", FILTER_RANGE, range_fields, ARRAY_COUNT(range_fields)}};
+
+/* Index in filter_kinds, or -1 after reporting. */
+static int read_filter_kind(ConfigReader *r, Settings *set)
 {
-  static const struct { const char *name; FilterKind kind; } kinds[] = {
-    {"counter", FILTER_COUNTER}, {"sparse_counter", FILTER_SPARSE}, {"range", FILTER_RANGE}};
-  const char *names[ARRAY_COUNT(kinds)];
+  const char *names[ARRAY_COUNT(filter_kinds)];
   Setting *field = take_setting(r, set, "kind");
   if (!field) {
     settings_missing(r->s, set, "filter", "kind");
-    return r->ok = false;
-  }
-  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
-    names[i] = kinds[i].name;
-  int kind = setting_choice(r->s, field, "filter kind", names, ARRAY_COUNT(names), &r->ok);
-  if (kind >= 0)
-    filter->kind = kinds[kind].kind;
-  else if (r->ok) {
-    diag_setting_missing(r->s->diags, field->span, "filter", "kind");
     r->ok = false;
+    return -1;
   }
-  return r->ok;
+  for (size_t i = 0; i < ARRAY_COUNT(filter_kinds); i++)
+    names[i] = filter_kinds[i].name;
+  int kind = setting_choice(r->s, field, "filter kind", names, ARRAY_COUNT(names), &r->ok);
+  if (kind < 0 && r->ok)
+    diag_setting_missing(r->s->diags, field->span, "filter", "kind");
+  r->ok &= kind >= 0;
+  return r->ok ? kind : -1;
+}
+
+static void require_setting(ConfigReader *r, Settings *set, const char *what, const char *name,
+                            bool given)
+{
+  if (given)
+    return;
+  settings_missing(r->s, set, what, name);
+  r->ok = false;
+}
+
+static uint16_t read_needed_u16(ConfigReader *r, Settings *set, const char *what, const char *name)
+{
+  bool given;
+  uint16_t value = read_u16(r, set, name, &given);
+  require_setting(r, set, what, name, given);
+  return value;
+}
+
+static void read_counter(ConfigReader *r, Settings *set, const char *what, ImageFilter *filter)
+{
+  Setting *data = take_setting(r, set, "count_data");
+  Setting *control = take_setting(r, set, "count_control");
+  bool has_limit;
+  require_setting(r, set, what, "count_data", data || control);
+  filter->count_data = setting_bool(r->s, data, false);
+  filter->count_control = setting_bool(r->s, control, false);
+  filter->filter_control = setting_bool(r->s, take_setting(r, set, "filter_control"), false);
+  filter->init_counter = read_u16(r, set, "init_counter", NULL);
+  filter->limit1 = read_u16(r, set, "limit1", &has_limit);
+  require_setting(r, set, what, "limit1", has_limit || filter->kind == FILTER_SPARSE);
+  if (filter->kind == FILTER_SPARSE)
+    filter->limit2 = read_u16(r, set, "limit2", &filter->has_limit2);
+  filter->max_counter = read_needed_u16(r, set, what, "max_counter");
 }
 
 static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
 {
-  static const char *const names[] = {"kind", "count_data", "count_control", "init_counter",
-                                      "limit1", "limit2", "max_counter", "filter_control",
-                                      "min_idx", "max_idx", "fast_mode"};
   Settings set = sub_settings(r, field);
-  if (!set.ok || !read_filter_kind(r, &set, filter))
+  int kind = set.ok ? read_filter_kind(r, &set) : -1;
+  if (kind < 0)
     return;
+  const char *what = filter_kinds[kind].what;
+  if (!settings_are_known(r->s, &set, what, filter_kinds[kind].fields,
+                          filter_kinds[kind].n_fields)) {
+    r->ok = false;
+    return;
+  }
+  filter->kind = filter_kinds[kind].kind;
   setting_bool(r->s, take_setting(r, &set, "fast_mode"), false);
   if (filter->kind == FILTER_RANGE) {
-    filter->limit1 = read_u16(r, &set, "min_idx", NULL);
-    filter->max_counter = read_u16(r, &set, "max_idx", NULL);
+    filter->limit1 = read_needed_u16(r, &set, what, "min_idx");
+    filter->max_counter = read_needed_u16(r, &set, what, "max_idx");
   } else {
-    filter->count_data = setting_bool(r->s, take_setting(r, &set, "count_data"), false);
-    filter->count_control = setting_bool(r->s, take_setting(r, &set, "count_control"), false);
-    filter->filter_control = setting_bool(r->s, take_setting(r, &set, "filter_control"), false);
-    filter->init_counter = read_u16(r, &set, "init_counter", NULL);
-    filter->limit1 = read_u16(r, &set, "limit1", NULL);
-    filter->limit2 = read_u16(r, &set, "limit2", &filter->has_limit2);
-    filter->max_counter = read_u16(r, &set, "max_counter", NULL);
+    read_counter(r, &set, what, filter);
   }
-  settings_finish(r->s, &set, "filter", names, ARRAY_COUNT(names));
 }
 
 static bool read_config(ConfigReader *r, PoolId value, ImageColorConfig *config)
