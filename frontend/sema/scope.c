@@ -176,9 +176,7 @@ void scope_check_name(Sema *s, StrId name, Span span)
     diag_name_of_type(s->diags, span, sema_text(s, name));
 }
 
-bool scope_add(Sema *s, Name name, Operand o) { return scope_add_declared(s, name, o, name.span); }
-
-bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration)
+static bool add_local(Sema *s, Name name, Operand o, const Node *init, bool is_given)
 {
   Local *locals = s->own->locals;
   scope_check_name(s, name.text, name.span);
@@ -188,15 +186,21 @@ bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration)
       diag_declared_here(s->diags, locals[i].span, sema_text(s, name.text));
       return false;
     }
-  add_debug_local(s, name, o, declaration);
+  add_debug_local(s, name, o, init ? init->span : name.span);
   o.name = name.text;
-  Local local = {.name = name.text, .span = name.span, .o = o,
-                 .is_given = declaration.off == name.span.off};
+  Local local = {.name = name.text, .span = name.span, .o = o, .is_given = is_given, .init = init};
   arrput(s->own->locals, local);
   const SemaListener *listener = s->session->listener;
   if (listener)
     listener->on_expression(listener->data, s, NULL, name.span, &o);
   return true;
+}
+
+bool scope_add(Sema *s, Name name, Operand o) { return add_local(s, name, o, NULL, true); }
+
+bool scope_add_declared(Sema *s, Name name, Operand o, const Node *init)
+{
+  return add_local(s, name, o, init, init == NULL);
 }
 
 Local *scope_find(Sema *s, StrId name)

@@ -11,6 +11,7 @@ typedef struct {
   Span span;
   Operand o;              /* known value, SSA value, or lvalue */
   bool is_given;          /* a parameter or a capture */
+  const Node *init;       /* what its declaration gives it, or NULL */
 } Local;
 
 /* A way out of a block, loop or inlined function: where it left and with what. */
@@ -168,8 +169,8 @@ bool scope_is_int_name(const char *text, unsigned long *bits);
 void scope_check_name(Sema *s, StrId name, Span span);
 /* False after reporting that the scope has the name. */
 bool scope_add(Sema *s, Name name, Operand o);
-/* The same for a name that can be seen behind the whole declaration only. */
-bool scope_add_declared(Sema *s, Name name, Operand o, Span declaration);
+/* The same for a name that can be seen behind its initialiser only, which may be NULL. */
+bool scope_add_declared(Sema *s, Name name, Operand o, const Node *init);
 Local *scope_find(Sema *s, StrId name);
 /* A comptime variable with the given value (of its type). */
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const);

@@ -172,7 +172,7 @@ static void stmt_var(Sema *s, const NodeVarDecl *n)
     o = declare_memory(s, n, type);
   if (o.kind == OPR_COMPTIME && !operand_is_poison(o))
     o.decl = NULL;
-  scope_add_declared(s, n->name, o, n->init ? n->init->span : n->name.span);
+  scope_add_declared(s, n->name, o, n->init);
 }
 
 static bool is_discard(Sema *s, const Node *target)

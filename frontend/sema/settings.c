@@ -3,7 +3,7 @@
  * A settings struct may be written in place, be a named constant or come out of
  * @concat_structs; in place its fields may be run-time values.  So it is never built in memory:
  * the fields are evaluated one by one and handed to the code that asks for them by name. */
-#include "frontend/sema/sema.h"
+#include "frontend/sema/sema_internal.h"
 
 #include <string.h>
 
@@ -109,9 +109,24 @@ static Settings settings_alloc(Sema *s, uint32_t n, Span span)
   return set;
 }
 
-/* The parts of a literal that a value was written as, to point at. */
-static void place_fields(Settings *set, const Node *node)
+/* What the value was written as, if the name stands for a constant.  A name in the literal of a
+ * constant need not mean here what it means there, so the value decides. */
+static const Node *written_as(Sema *s, StrId name, PoolId value)
 {
+  const Local *local = scope_find(s, name);
+  if (local)
+    return operand_is_comptime(local->o) && pool_eq(local->o.value, value) ? local->init : NULL;
+  const Decl *decl = sema_find_decl(s, s->now.module, name);
+  if (!decl || decl->kind != DECL_CONST || !pool_eq(decl->value, value))
+    return NULL;
+  return node_var_decl(decl->node)->init;
+}
+
+/* The parts of a literal that a value was written as, here or as a constant, to point at. */
+static void place_fields(Sema *s, Settings *set, const Node *node, PoolId value)
+{
+  if (node && node_kind(node) == ND_IDENT)
+    node = written_as(s, node_ident(node)->name, value);
   if (!node || node_kind(node) != ND_STRUCT_INIT)
     return;
   const NodeList *fields = &node_struct_init(node)->fields;
@@ -144,7 +159,7 @@ Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span)
     set.at[i].value = operand_value(s, v.u.aggregate.elems[i]);
     set.at[i].value.span = span;
   }
-  place_fields(&set, node);
+  place_fields(s, &set, node, value);
   return set;
 }
 
