@@ -9,8 +9,21 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 from claims import harness
+
+
+def checkouts():
+    """The folders that CONFORMANCE_DIRS names; the claim ends if it names none or a wrong one."""
+    folders = [Path(f) for f in os.environ.get("CONFORMANCE_DIRS", "").split(":") if f]
+    if not folders:
+        sys.exit("set CONFORMANCE_DIRS to checkouts of the vendor's public examples")
+    for folder in folders:
+        if not any(folder.rglob("commands*.sh")):
+            sys.exit(f"CONFORMANCE_DIRS: '{folder}' has no scripts 'commands*.sh'; "
+                     "a checkout of the vendor's public examples is meant")
+    return folders
 
 
 def commands(script):

@@ -8,9 +8,7 @@ by its commands: assembly, memory map and layout without source places, and the 
 image that hold no places.  The scripts of SdkLayout compile inside of Python: their runs must pass
 with the same cycles.
 """
-import os
 import shutil
-from pathlib import Path
 
 import compiled
 import examples
@@ -47,11 +45,8 @@ def check_folder(claims, folder):
 
 
 def main():
+    folders = examples.checkouts()
     claims = Claims()
-    folders = [Path(f) for f in os.environ.get("CONFORMANCE_DIRS", "").split(":") if f]
-    if not folders:
-        print("set CONFORMANCE_DIRS to checkouts of the vendor's public examples")
-        claims.finish()
     programs = sum(check_folder(claims, folder) for folder in folders)
     claims.at_least("scripts' programs compared", programs, 202)
     claims.finish()
