@@ -279,6 +279,24 @@ def test_a_core_holds_the_tiles_in_front_of_column_0(tmp_path):
         """)
 
 
+def test_a_tile_between_regions_has_no_program(tmp_path):
+    script(tmp_path, """
+        a_in, a_out = step("a", 1, 1, 10)
+        b_in, b_out = step("b", 3, 1, 100)
+        layout.connect(a_out, b_in)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(b_out)
+        runtime = started()
+        received = np.zeros(5, np.uint32)
+        runtime.send(to, np.arange(5, dtype=np.uint32), nonblock=True)
+        runtime.receive(back, received, 5)
+        runtime.stop()
+        said = message(runtime.read_symbol, 2, 1, "data")
+        assert "tile 2,1 has no program" in said and "[tile_without_program]" in said, said
+        said = message(runtime.read_symbol, 1, 1, "nothing")
+        assert "tile 1,1 has no symbol 'nothing'" in said, said
+        """)
+
+
 LANE = """
 param size: u16;
 param sends: u16;

@@ -85,6 +85,8 @@ static inline bool session_is_recorded(const HostSession *s)
 {
   return s->engine && !s->options.debugger && (s->options.save_state || s->options.load_state);
 }
+/* The symbol of a tile's program, or NULL after reporting. */
+const ImageSymbol *session_symbol(HostSession *session, uint32_t tile, const char *name);
 /* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);
 /* A byte that a tile prints; `context` is the session.  Whole lines come out. */

@@ -281,14 +281,17 @@ bool session_poke(HostSession *s, uint32_t tile, const ImageBinding *binding, ui
          s->ops->mem_write(s->engine, tile, address, from, bytes);
 }
 
-static const ImageSymbol *find_symbol(HostSession *s, uint32_t tile, const char *name)
+const ImageSymbol *session_symbol(HostSession *s, uint32_t tile, const char *name)
 {
   const ClassCode *cls = program_class(s->program, tile);
   const ImageSymbol *symbol = cls ? class_symbol(cls->image, name) : NULL;
   if (symbol)
     return symbol;
-  diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, program_x(s->program, tile),
-                          program_y(s->program, tile), name);
+  uint32_t x = program_x(s->program, tile), y = program_y(s->program, tile);
+  if (cls)
+    diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, x, y, name);
+  else
+    diag_tile_without_program(s->diags, HOST_NOWHERE, x, y, name);
   session_usage(s);
   return NULL;
 }
@@ -303,7 +306,7 @@ static WseStatus report_outside(HostSession *s, uint32_t tile, const char *name)
 WseStatus session_write_symbol(HostSession *s, uint32_t tile, const char *name, const void *bytes,
                                size_t size)
 {
-  const ImageSymbol *symbol = find_symbol(s, tile, name);
+  const ImageSymbol *symbol = session_symbol(s, tile, name);
   if (!symbol)
     return WSE_USAGE;
   bool fits = size <= symbol->bytes &&
@@ -314,7 +317,7 @@ WseStatus session_write_symbol(HostSession *s, uint32_t tile, const char *name, 
 WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, void *bytes,
                               size_t capacity, size_t *size)
 {
-  const ImageSymbol *symbol = find_symbol(s, tile, name);
+  const ImageSymbol *symbol = session_symbol(s, tile, name);
   if (!symbol)
     return WSE_USAGE;
   *size = symbol->bytes;

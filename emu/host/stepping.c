@@ -137,12 +137,9 @@ static WseStatus begin_watch(HostSession *s, const WseStop *stop, Watched *w)
   w->before = view_tile(s, w->tile);
   if (stop->kind != WSE_STOP_CHANGE)
     return WSE_OK;
-  const ClassCode *cls = program_class(s->program, w->tile);
-  const ImageSymbol *symbol = cls && stop->name ? class_symbol(cls->image, stop->name) : NULL;
-  if (!symbol) {
-    diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, stop->x, stop->y, stop->name ? stop->name : "");
-    return session_usage(s);
-  }
+  const ImageSymbol *symbol = session_symbol(s, w->tile, stop->name ? stop->name : "");
+  if (!symbol)
+    return WSE_USAGE;
   w->address = symbol->address;
   w->bytes = symbol->bytes;
   w->old = base_malloc(w->bytes + 1u);
