@@ -319,18 +319,27 @@ static void memory_flags(Sema *s, DsdDraft *draft, Settings *set)
 }
 
 /* Warns of elements that the array does not have, as of a tensor access, which is checked where it
- * stands.  `array`: the base address before the offset. */
+ * stands.  `array`: the base address before the offset.  The stride counts elements of the
+ * operation, which are as large as those of the array if such an operation exists; where none does,
+ * as for structs, 16 bits are the least that they can be. */
 static void check_reach(Sema *s, const DsdDraft *draft, uint16_t array, Span span)
 {
   const Descriptor *d = &draft->desc.desc;
   bool is_known = !draft->length.raw && !draft->stride.raw && !draft->base_add.raw;
   if (!draft->ok || !is_known || draft->elements < 2 || d->length == 0)
     return;
-  int64_t first = (int16_t)(d->base - array) / (int64_t)draft->element_bytes;
+  bool is_element = dsd_has_elements_of(draft->element_bytes);
+  int64_t unit = is_element ? draft->element_bytes : vec_elem_bytes(VE_I16);
+  int64_t elements = draft->elements * (int64_t)draft->element_bytes / unit;
+  int64_t first = (int16_t)(d->base - array) / unit;
   int64_t last = first + d->stride * (int64_t)(d->length - 1);
   int64_t low = first < last ? first : last, high = first < last ? last : first;
-  if (low < 0 || high >= draft->elements)
-    diag_tensor_bounds(s->diags, span, low, high, draft->elements);
+  if (low >= 0 && high < elements)
+    return;
+  if (is_element)
+    diag_tensor_bounds(s->diags, span, low, high, elements);
+  else
+    diag_tensor_words(s->diags, span, low, high, elements);
 }
 
 static Operand make_mem1d(Sema *s, Settings *set)

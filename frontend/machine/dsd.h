@@ -8,6 +8,11 @@ bool dsd_kind_of(PoolId type, DescKind *kind);
 bool dsd_is_comptime(const Sema *s, Operand dsd);
 /* The type of the elements that a comptime DSD was made for; none if it is not known. */
 PoolId dsd_element(const Sema *s, Operand dsd);
+/* Operations exist whose elements have this many bytes. */
+static inline bool dsd_has_elements_of(uint32_t bytes)
+{
+  return bytes == vec_elem_bytes(VE_I16) || bytes == vec_elem_bytes(VE_F32);
+}
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* `.{ .high = true }` and the like; false after reporting. */

@@ -4,7 +4,7 @@
  * struct that a program could write by hand: `extent` outermost first, `stride` innermost first,
  * where a stride is what the address moves when that loop steps, after the loops inside it have
  * wrapped. */
-#include "frontend/machine/machine.h"
+#include "frontend/machine/dsd.h"
 
 #include <stdlib.h>
 
@@ -195,6 +195,23 @@ static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const
     diag_tensor_bounds(s->diags, n->head.span, first, last, count);
 }
 
+/* Operations step by their own elements, of 16 or 32 bits, whatever the array's are; warns of a
+ * variable that is meant to step over larger or smaller ones, such as structs. */
+static void check_steps(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
+                        const int64_t *extents)
+{
+  PoolId element = pool_key(s->pool, array).u.array.element;
+  uint32_t bytes = type_bytes(s->pool, element);
+  if (dsd_has_elements_of(bytes) || type_element_count(s->pool, array) == 1)
+    return;
+  for (uint32_t i = 0; i < n->vars.count; i++)
+    if (flat->weight[i] != 0 && extents[i] > 1) {
+      diag_tensor_steps(s->diags, n->head.span, element, bytes);
+      diag_tensor_steps_help(s->diags, n->head.span);
+      return;
+    }
+}
+
 Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
 {
   (void)want;
@@ -213,6 +230,7 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
     extent_values[i] = pool_int(s->pool, POOL(COMPTIME_INT), extents[i]);
   }
   check_bounds(s, n, array, &flat, extents);
+  check_steps(s, n, array, &flat, extents);
   int64_t inner_span = 0;
   for (uint32_t k = 0; k < vars; k++) {
     uint32_t var = vars - 1 - k;
