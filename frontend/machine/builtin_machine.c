@@ -300,6 +300,8 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
   if (slot->kind != TASK_NONE) {
     diag_task_id_taken(s->diags, at, (unsigned)id, sema_text(s, slot->name));
     sema_first_here(s, at, slot->span);
+    if ((kind->kind == TASK_DATA) != (slot->kind == TASK_DATA))
+      diag_data_task_ids(s->diags, at, arch_is(s, ARCH_WSE2) ? "color" : "input queue");
     return NULL;
   }
   uint32_t func = pool_key(s->pool, task.value).u.index;

@@ -1158,6 +1158,8 @@ static void check_used(Sema *s, const Node *n, Operand o)
       (is_known && pool_eq(o.value, POOL(VOID))))
     return;
   diag_unused_value(s->diags, n->span, node_kind_name(node_kind(n)));
+  if (node_kind(n) == ND_BINARY && node_binary(n)->op == BINARY_EQ)
+    diag_one_equals_sign(s->diags, n->span);
   if (!is_known || pool_kind(s->pool, o.value) != PK_FUNC)
     return;
   const NodeFnDecl *fn = node_fn_decl(s->funcs[pool_key(s->pool, o.value).u.index].node);

@@ -346,8 +346,21 @@ static bool is_tensor_target(const Parser *p, const Token *before)
   return t != before && t > p->tokens && t->kind == TK_ARROW && t[-1].kind == '}';
 }
 
+/* `a..b`, the range of other languages, at its second point. */
+static bool is_range(const Token *before, const Token *found)
+{
+  return found->kind == '.' && before && before->kind == '.' &&
+         before->span.off + before->span.len == found->span.off;
+}
+
 static const char *help_for(const Parser *p, const Token *before, const Token *found)
 {
+  if (is_range(before, found))
+    return "a range is written '@range(TYPE, STOP)' or '@range(TYPE, START, STOP, STEP)'";
+  if (found->kind == '*' && before && before->kind == '|' && before > p->tokens &&
+      before[-1].kind == ')')
+    return "the item of a for loop is a copy; write to an element by its index: 'ARRAY[INDEX] = "
+           "VALUE'";
   if (found->kind == TK_ARROW && before && before->kind == ')')
     return "the type of the result follows the parameters directly: 'fn f(x: i16) i16 { ... }'";
   if (found->kind == TK_ARROW)
