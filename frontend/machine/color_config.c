@@ -473,8 +473,7 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
   }
 }
 
-/* The fields of each kind.  What a counter counts and where it ends has no default: a filter
- * without these would let everything pass, or nothing. */
+/* The fields of each kind. */
 static const char *const counter_fields[] = {"kind", "count_data", "count_control", "init_counter",
                                              "limit1", "max_counter", "filter_control",
                                              "fast_mode"};
@@ -512,38 +511,32 @@ static int read_filter_kind(ConfigReader *r, Settings *set)
   return r->ok ? kind : -1;
 }
 
-static void require_setting(ConfigReader *r, Settings *set, const char *what, const char *name,
-                            bool given)
-{
-  if (given)
-    return;
-  settings_missing(r->s, set, what, name);
-  r->ok = false;
-}
-
-static uint16_t read_needed_u16(ConfigReader *r, Settings *set, const char *what, const char *name)
+/* What says which wavelets pass: left out, it is 0, which lets everything pass, or nothing.
+ * Programs may set it when they run. */
+static uint16_t read_limit(ConfigReader *r, Settings *set, const char *what, const char *name)
 {
   bool given;
   uint16_t value = read_u16(r, set, name, &given);
-  require_setting(r, set, what, name, given);
+  if (!given)
+    diag_filter_without(r->s->diags, set->span, what, name);
   return value;
 }
 
 static void read_counter(ConfigReader *r, Settings *set, const char *what, ImageFilter *filter)
 {
-  Setting *data = take_setting(r, set, "count_data");
-  Setting *control = take_setting(r, set, "count_control");
-  bool has_limit;
-  require_setting(r, set, what, "count_data", data || control);
-  filter->count_data = setting_bool(r->s, data, false);
-  filter->count_control = setting_bool(r->s, control, false);
+  filter->count_data = setting_bool(r->s, take_setting(r, set, "count_data"), false);
+  filter->count_control = setting_bool(r->s, take_setting(r, set, "count_control"), false);
+  if (!filter->count_data && !filter->count_control)
+    diag_filter_counts_nothing(r->s->diags, set->span, what);
   filter->filter_control = setting_bool(r->s, take_setting(r, set, "filter_control"), false);
   filter->init_counter = read_u16(r, set, "init_counter", NULL);
-  filter->limit1 = read_u16(r, set, "limit1", &has_limit);
-  require_setting(r, set, what, "limit1", has_limit || filter->kind == FILTER_SPARSE);
-  if (filter->kind == FILTER_SPARSE)
+  if (filter->kind == FILTER_SPARSE) {
+    filter->limit1 = read_u16(r, set, "limit1", NULL);
     filter->limit2 = read_u16(r, set, "limit2", &filter->has_limit2);
-  filter->max_counter = read_needed_u16(r, set, what, "max_counter");
+  } else {
+    filter->limit1 = read_limit(r, set, what, "limit1");
+  }
+  filter->max_counter = read_limit(r, set, what, "max_counter");
 }
 
 static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
@@ -561,8 +554,8 @@ static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
   filter->kind = filter_kinds[kind].kind;
   setting_bool(r->s, take_setting(r, &set, "fast_mode"), false);
   if (filter->kind == FILTER_RANGE) {
-    filter->limit1 = read_needed_u16(r, &set, what, "min_idx");
-    filter->max_counter = read_needed_u16(r, &set, what, "max_idx");
+    filter->limit1 = read_limit(r, &set, what, "min_idx");
+    filter->max_counter = read_limit(r, &set, what, "max_idx");
   } else {
     read_counter(r, &set, what, filter);
   }
