@@ -10,7 +10,7 @@
  * build, ten times as slow, runs a share: tests/run.sh runs the release build of such tests, too. */
 static inline uint32_t programs_to_run(const char *name, uint32_t usual)
 {
-  enum { SHARE = 5 };
+  enum { SHARE = 10 };
   const char *text = getenv(name);
   if (text)
     return (uint32_t)strtoul(text, NULL, 0);
