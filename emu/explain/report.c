@@ -169,8 +169,8 @@ static void print_wait(const Report *r, uint32_t tile, const InspectThread *thre
   if (thread->run->unbounded)
     fprintf(r->out, " (endless operation)");
   else
-    fprintf(r->out, ", %u element%s to go", thread->run->remaining,
-            thread->run->remaining == 1 ? "" : "s");
+    fprintf(r->out, ", %u of %u element%s to go", thread->run->remaining, thread->run->length,
+            thread->run->length == 1 ? "" : "s");
 }
 
 void report_thread(const Report *r, uint32_t tile, unsigned index, const InspectThread *thread)
