@@ -538,9 +538,13 @@ static bool is_filtered(const Program *program, unsigned color)
 static const char *unread_help(Report *r, const Unit *end)
 {
   const InspectQueue *queue = &report_look(r, end->tile)->input[end->index];
-  if (queue->count && queue->head.control && queue_use_is_any(queue->use))
+  bool is_control = queue->count && queue->head.control;
+  if (is_control && queue->use.ended)
     return "a control wavelet that ends an operation by .on_control stays in the queue and ends "
            "the next one, too: receive it without .on_control, or bind a control task";
+  if (is_control)
+    return "a control wavelet behind the data waits for a task: keep it away with ce_ignore of its "
+           "command, or unblock the queue's data task id and bind a control task to its entry";
   if (is_cut_by_fifo(r, end->tile, queue->use, true))
     return "an operation without .async ends at a full FIFO and returns false: give it .async, or "
            "start it again when there is room, in the task of .activate_pop";
