@@ -680,11 +680,15 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
 
 Operand builtin_queue_flush(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
-  (void)at, (void)want;
+  (void)want;
   Operand queue;
   bool is_output;
+  int64_t known;
   if (!queue_operand(s, call->args.at[0], &queue, &is_output))
     return operand_poison();
+  if (operand_is_comptime(queue) && pool_int_value(s->pool, queue.value, &known) &&
+      s->setup->flushed_span[is_output][known].off == 0)
+    s->setup->flushed_span[is_output][known] = at;
   IrValue number = sema_ir(s, queue);
   ir_machine_op(&s->b, IR_queue_flush, IRT_VOID, is_output, 0, &number, 1);
   return operand_void();

@@ -108,6 +108,7 @@ typedef struct MachineSetup {
   Span filter_span[MAX_COLORS];        /* where the filter's number is asked for; off 0: nowhere */
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
   uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
+  Span flushed_span[2][MAX_QUEUES];      /* where the queue is flushed first; off 0: nowhere */
   StrId color_names[MAX_COLORS];
   /* Of fabric DSDs that are data of variables: colors by direction (0 input), and the tasks that
    * they activate. */

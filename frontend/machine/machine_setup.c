@@ -250,6 +250,22 @@ static void check_handler_task(Sema *s)
     diag_handler_task_taken(s->diags, task->span, sema_text(s, task->name), id);
 }
 
+/* A task of the program's own may take the place of the handlers. */
+static void check_flushed_queues(Sema *s)
+{
+  const MachineSetup *setup = s->setup;
+  if (setup->tasks[sema_machine(s)->teardown_task].kind != TASK_NONE)
+    return;
+  for (unsigned is_output = 0; is_output < 2; is_output++)
+    for (unsigned q = 0; q < MAX_QUEUES; q++) {
+      Span at = setup->flushed_span[is_output][q];
+      if (at.off == 0 || setup->empty_handler[is_output][q] != 0)
+        continue;
+      diag_flush_without_handler(s->diags, at, is_output ? "output" : "input", q);
+      diag_empty_handler_form(s->diags, at);
+    }
+}
+
 static bool config_reaches_ramp(const ImageColorConfig *config)
 {
   for (unsigned i = 0; i < MAX_SWITCH_POSITIONS; i++)
@@ -334,6 +350,7 @@ void setup_choose_queues(Sema *s)
   need_task_queues(s);
   check_activated(s);
   check_handler_task(s);
+  check_flushed_queues(s);
   setup_check_dsr_operations(s);
   setup_check_dsr_presets(s);
   choose_queues(s, memcpy_colors);
