@@ -429,7 +429,7 @@ def test_a_stream_that_never_comes_is_told(program):
         text = message(r.task_wait, task)
         assert "color 6 has got only 0 of its 2 words" in text, text
         assert "words for which no transfer asks: 1 on color 5, the first by P0.0" in text, text
-        assert "help: the transfer and the program's output have to name the same" in text, text
+        assert "help: the transfer has to name the color and the tiles that send" in text, text
     """)
     run(program, text + """
         def poll():

@@ -151,6 +151,8 @@ def test_what_a_copy_does_not_take_is_warned_of(program):
         r.memcpy_h2d(a, all_tiles, 0, 0, 3, 1, 6, data_type=WIDE, **COPY)
         r.memcpy_h2d_colbcast(a, all_tiles, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
         r.memcpy_h2d_rowbcast(a, all_tiles, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_d2h(all_tiles, a, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_d2h(all_tiles, a, 0, 0, 3, 2, 5, data_type=WIDE, **COPY)
         text = message(r.memcpy_h2d_rowbcast, a, all_tiles[:9], 0, 0, 3, 2, 6, data_type=WIDE,
                        **COPY)
         assert text.endswith("fewer than the 12 for 2 rows with 6 elements each"), text
@@ -167,7 +169,9 @@ def test_what_a_copy_does_not_take_is_warned_of(program):
         "memcpy_h2d_colbcast: src holds 36 elements; the copy takes the first 18, for 3 columns "
         "with 6 elements each",
         "memcpy_h2d_rowbcast: src holds 36 elements; the copy takes the first 12, for 2 rows "
-        "with 6 elements each"], ran.err
+        "with 6 elements each",
+        "memcpy_d2h: dest holds 36 elements; the copy writes the first 30, for a region of 3 x 2 "
+        "tiles with 5 elements each"], ran.err
 
 
 def test_reading_past_a_variable_is_warned_of(program):

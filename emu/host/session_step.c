@@ -126,7 +126,7 @@ static void print_unasked(HostSession *s, bool has_cause, FILE *out)
       any = true;
     }
   if (any)
-    fprintf(out, "\n  help: the transfer and the program's output have to name the same color\n");
+    fprintf(out, "\n  help: the transfer has to name the color and the tiles that send\n");
   else if (!has_cause)
     fprintf(out, "  help: no tile waits for anything, so none will send more: compare what the "
             "program sends, and what sets it off, with what the transfer asks for\n");

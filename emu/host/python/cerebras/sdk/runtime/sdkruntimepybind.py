@@ -327,6 +327,10 @@ class SdkRuntime(Tiles):
         transfer = self._transfer("memcpy_d2h: src", src, (px, py, w, h, elem_per_pe), streaming,
                                   data_type, order)
         words = self._words(transfer, dest, "memcpy_d2h: dest", writable=True)
+        count = self._library.wse_transfer_words(ctypes.byref(transfer))
+        if dest.size > count:
+            self._warn(f"memcpy_d2h: dest holds {dest.size} elements; the copy writes the first "
+                       f"{count}, for {_shape_of(transfer)}")
         return self._submit(self._library.wse_d2h, transfer, words, nonblock)
 
     def _h2d(self, call, dest, src, region, streaming, data_type, order, nonblock, *,
