@@ -669,12 +669,40 @@ static bool is_fenced(const ScalarRun *run, const ScalarCode *code)
                           access.store);
 }
 
+static INLINE uint16_t pc_of(const ScalarRun *run, const ScalarCode *code)
+{
+  return (uint16_t)(run->mem->cls->image->code_address + (code - run->code) * 2);
+}
+
+/* A call or return by an address on the stack, which lies above data and code, as nearly all are.
+ * NULL: nothing has been done; else the next instruction. */
+static RARE const ScalarCode *run_call(ScalarRun *run, const ScalarCode *code)
+{
+  CostClass cost = insn_info[code->op].cost;
+  bool calls = cost == COST_CALL;
+  uint16_t *pointer = &run->regs->r[STACK_POINTER], top = (uint16_t)(*pointer - (calls ? 2 : 0));
+  if ((!calls && cost != COST_RETURN) || run->fences || run->stores->n == run->stores->most)
+    return NULL;
+  uint8_t *at = find_on_stack(run->mem, top, 2);
+  if (!at)
+    return NULL;
+  uint32_t before = load_bytes(at, 2);
+  uint32_t target = code->op == OP_call ? code->insn->imm : run->regs->r[code->insn->a];
+  const ScalarCode *next = code_at(run, (uint16_t)(calls ? target : before));
+  if (next && calls) {
+    scalar_keep_store(run->stores, top, 2, before);
+    store_bytes(at, 2, pc_of(run, code + code->words));
+  }
+  if (next)
+    *pointer = (uint16_t)(calls ? top : top + 2);
+  return next;
+}
+
 /* One whose registers have to be put back if it cannot be carried out.  NULL: it cannot; else the
  * next one. */
 static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const ScalarCode *code,
                                             uint32_t *pay)
 {
-  const ImageClass *image = run->mem->cls->image;
   Registers before = *run->regs;
   bool calls = insn_info[code->op].cost == COST_CALL;
   uint16_t top = (uint16_t)(run->regs->r[STACK_POINTER] - 2);   /* where it stores */
@@ -682,8 +710,7 @@ static RARE const ScalarCode *run_carefully(ScalarRun *run, Exec e, const Scalar
   if (is_fenced(run, code) ||
       (calls ? !note_store(run, &e, code, top) : !run_allows(run, &e, code)))
     return NULL;
-  uint16_t pc = (uint16_t)(image->code_address + (code - run->code) * 2);
-  ScalarResult result = scalar_exec(code->insn, pc, run->fp16, run->regs, run->mem);
+  ScalarResult result = scalar_exec(code->insn, pc_of(run, code), run->fp16, run->regs, run->mem);
   bool jumps = result.outcome == SCALAR_JUMP;
   const ScalarCode *next = jumps ? code_at(run, result.pc)
                          : result.outcome == SCALAR_NEXT ? code + code->words : NULL;
@@ -711,8 +738,10 @@ static INLINE bool run_word(ScalarRun *run, Exec *e, const ScalarCode **at, uint
     if (odd & SCALAR_STOPS)
       break;
     if (UNLIKELY(odd & careful) && ((odd & careful) != SCALAR_TOUCHES || is_fenced(run, code))) {
-      uint32_t pay;
-      next = run_carefully(run, *e, code, &pay);
+      uint32_t pay = code->pay[1];
+      next = run_call(run, code);
+      if (!next)
+        next = run_carefully(run, *e, code, &pay);
       if (!next)
         break;
       paid += pay;
