@@ -83,31 +83,29 @@ static uint64_t ahead_aim(const Visit *v, uint64_t from, uint64_t end)
 
 /* The operation that sends one wavelet, from its issue to its end in cycles before `end`.  False:
  * it is none, or nothing has been done. */
-static RARE bool step_single(Visit *v, const ScalarCode *code, uint64_t end, uint64_t last)
+static RARE bool step_single(Visit *v, const FastVector *c, const Insn *insn, uint64_t end,
+                             uint64_t last)
 {
   FastTile *t = v->tile;
-  const FastVector *c = vector_of(v->engine, t, code);
   uint64_t issue = t->core.ready, group = single_group(v);
   SingleSend send;
-  if (!is_sender(t, c) || v->beside || group >= end || !finds_single(v, c, &send) ||
+  if (v->beside || group >= end || !finds_single(v, c, &send) ||
       !keep_queue(v, send.queue, 1, last))
     return false;
   mark_issue(t->ahead, issue);
   mark_group(t->ahead, group);
   set_step(v, group);
-  do_single(v, c, code->insn, &send);
+  do_single(v, c, insn, &send);
   leave_cycle(v);
   return true;
 }
 
 /* Likewise one that loads one element. */
-static RARE bool step_load(Visit *v, const ScalarCode *code, uint64_t end)
+static RARE bool step_load(Visit *v, const FastVector *c, const Insn *insn, uint64_t end)
 {
   FastTile *t = v->tile;
-  const FastVector *c = vector_of(v->engine, t, code);
   uint64_t issue = t->core.ready, group = single_group(v);
-  if (!c->may_load || v->beside || group >= end || !is_single_load(v, c) ||
-      !keep_load(t, c, &code->insn->vec.src1))
+  if (v->beside || group >= end || !is_single_load(v, c) || !keep_load(t, c, &insn->vec.src1))
     return false;
   mark_issue(t->ahead, issue);
   mark_group(t->ahead, group);
@@ -139,20 +137,32 @@ static void step_end(Visit *v)
   leave_cycle(v);
 }
 
+/* The operation of the vector instruction in one go.  False: it is none for that, and nothing has
+ * been done; else *goes_on: the thread is free behind it. */
+static HOT bool step_vector(Visit *v, const FastVector *c, const ScalarCode *code, uint64_t end,
+                            uint64_t last, bool *goes_on)
+{
+  *goes_on = true;
+  if (c->may_load)              /* to a register: neither of the others */
+    return step_load(v, c, code->insn, end);
+  return (may_be_whole(v, c) && step_whole(v, code, end, last, goes_on)) ||
+         (is_sender(v->tile, c) && step_single(v, c, code->insn, end, last));
+}
+
 /* The instruction, which is none for a row, and the groups of its operation, in cycles before
  * `end`. False: not all of that. */
 static bool step_instruction(Visit *v, const ScalarCode *code, uint64_t end, uint64_t last)
 {
   FastTile *t = v->tile;
   uint64_t cycle = t->core.ready;
-  bool goes_on;
-  if (code->insn->op == OP_vec && may_be_whole(v, code) &&
-      step_whole(v, code, end, last, &goes_on))
-    return goes_on;
-  if (code->insn->op == OP_vec && (step_single(v, code, end, last) || step_load(v, code, end)))
-    return true;
-  if (code->insn->op == OP_vec && !may_start_ahead(t, vector_of(v->engine, t, code)))
-    return false;
+  if (code->op == OP_vec) {
+    const FastVector *c = vector_of(v->engine, t, code);
+    bool goes_on;
+    if (step_vector(v, c, code, end, last, &goes_on))
+      return goes_on;
+    if (!may_start_ahead(t, c))
+      return false;
+  }
   CostClass cost = insn_info[code->insn->op].cost;
   if (cost == COST_CONFIG)
     return step_access(v, code->insn);

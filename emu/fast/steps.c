@@ -42,9 +42,9 @@ static HOT const FastVector *vector_of(const FastEngine *e, const FastTile *t,
   return &e->vectors[t->core.mem.cls->index][code->target];
 }
 
-/* Tiles of a class load the same descriptors from the same addresses again and again: what a worker
- * has decoded last of those addresses.  DESC_NONE: no descriptor. */
-enum { DECODED = 64, DECODED_BYTES = 16 };
+/* Tiles load the same descriptors again and again: what a worker has decoded last, by the
+ * words: the same address has others in other tiles.  DESC_NONE: no descriptor. */
+enum { DECODED_BITS = 7, DECODED = 1 << DECODED_BITS, DECODED_BYTES = 16 };
 typedef struct FastDecoded { uint64_t words[DECODED_BYTES / 8]; DsrState loaded; } FastDecoded;
 
 /* ---- what may be a step -------------------------------------------------------------------- */
@@ -189,13 +189,22 @@ static bool is_load_fenced(const Visit *v, const Insn *insn)
                                        address + sizeof(((ImageDsr *)0)->words), false);
 }
 
-/* What the words at the address say, as it has been decoded before or is now.  NULL: no descriptor
- * of so many words. */
-static HOT const DsrState *decode_words(FastWorker *w, uint32_t address, const uint64_t words[2])
+/* All halves of the words together, mixed: descriptors mostly differ in one or two of them. */
+static HOT unsigned decoded_place(const uint64_t words[2])
+{
+  uint64_t all = words[0] ^ words[1];
+  all ^= all >> 2 * HALF_BITS;
+  all ^= all >> HALF_BITS;
+  return (unsigned)(all ^ (all & LOW16) >> DECODED_BITS) % DECODED;
+}
+
+/* What the words say, as it has been decoded before or is now.  NULL: no descriptor of so many
+ * words. */
+static HOT const DsrState *decode_words(FastWorker *w, const uint64_t words[2])
 {
   if (UNLIKELY(!w->decoded))
     w->decoded = fast_alloc(w, DECODED * sizeof *w->decoded, _Alignof(FastDecoded));
-  FastDecoded *known = &w->decoded[address / DECODED_BYTES % DECODED];
+  FastDecoded *known = &w->decoded[decoded_place(words)];
   if (UNLIKELY(known->words[0] != words[0] || known->words[1] != words[1])) {
     uint16_t halves[DECODED_BYTES / sizeof(uint16_t)];
     Descriptor desc;
@@ -219,7 +228,7 @@ static HOT const DsrState *find_loaded(const Visit *v, const Insn *insn)
       (end > image->code_address && address < mem->cls->code_end) || is_load_fenced(v, insn))
     return NULL;
   memcpy(words, mem->bytes + address, sizeof words);
-  return decode_words(v->worker, address, words);
+  return decode_words(v->worker, words);
 }
 
 /* It takes longer to load. */

@@ -36,9 +36,8 @@ static HOT bool is_whole_dsr(const Descriptor *desc)
 }
 
 /* The instruction may begin such an operation: its results go to memory. */
-static HOT bool may_be_whole(const Visit *v, const ScalarCode *code)
+static HOT bool may_be_whole(const Visit *v, const FastVector *c)
 {
-  const FastVector *c = vector_of(v->engine, v->tile, code);
   return c->may && is_whole_dsr(&vector_dsr(v->tile, c, PLAIN_DEST)->desc);
 }
 
@@ -50,7 +49,7 @@ static HOT bool find_whole(const Visit *v, const ScalarCode *code, FastWhole *op
   const FastTile *t = v->tile;
   const FastVector *c = vector_of(e, t, code);
   static const uint8_t order[] = {PLAIN_SRC0, PLAIN_SRC1, PLAIN_DEST};
-  if (!may_be_whole(v, code) || t->core.regs.traps || t->core.mem.tracked || !t->core.mem.bytes ||
+  if (!may_be_whole(v, c) || t->core.regs.traps || t->core.mem.tracked || !t->core.mem.bytes ||
       (v->turn.checks & (CHECKS_TASKS | CHECKS_LENGTHS)))
     return false;
   unsigned width = c->width, memory = 0, saves = 0, length = 0;
