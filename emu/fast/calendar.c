@@ -99,6 +99,8 @@ static inline uint64_t void_wakes(const FastEngine *e, uint64_t first)
  * void wakes only would hide that the run is quiet. */
 static inline uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t due)
 {
+  if (!due)                     /* mostly */
+    return NEVER;
   for (uint64_t voids = void_wakes(e, first); due; due &= due - 1) {
     unsigned at = (unsigned)__builtin_ctzll(due);
     if (!(voids >> at & 1) || is_tile_awake(e, first + at))
@@ -110,6 +112,11 @@ static inline uint64_t first_due(const FastEngine *e, uint64_t first, uint64_t d
 /* The first cycle of the calendar from `now` on in which a tile of the worker's is awake. */
 static inline uint64_t fast_next_awake(const FastWorker *w, uint64_t now)
 {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < ARRAY_COUNT(w->due); i++)
+    any |= w->due[i];
+  if (!any)                     /* as with most workers while one visits all rows */
+    return NEVER;
   for (unsigned ahead = 0; ahead < CALENDAR;) {
     uint64_t cycle = now + ahead;
     uint64_t due = w->due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS;
