@@ -439,6 +439,18 @@ static HOT bool starts_data_task(Visit *v, unsigned queues)
   return true;
 }
 
+/* The tile may start a task, has no operation, and no wavelet to look at: starts the local task.
+ * False: the host launches a function. */
+static HOT bool starts_local_task(Visit *v)
+{
+  const Tile *core = &v->tile->core;
+  if (core->launch_pending)
+    return false;
+  tile_start_task(&v->turn, TASK_LOCAL, (unsigned)tile_next_local(core), NO_QUEUE, (QueueHead){0});
+  go_ahead(v);
+  return true;
+}
+
 static RARE bool visit_any(Visit *v)
 {
   FastTile *t = v->tile;
@@ -455,8 +467,12 @@ static RARE bool visit_any(Visit *v)
     if (has_plain_threads(t, v->turn.cycle))
       return visit_threads(v);
   }
-  if (!queues && !t->core.vectors && t->core.running && t->core.ready <= v->turn.cycle)
-    return visit_instruction(v);
+  if (!(queues | t->core.vectors) && t->core.ready <= v->turn.cycle) {
+    if (t->core.running)
+      return visit_instruction(v);
+    if (starts_local_task(v))
+      return false;
+  }
   tile_plan(&v->turn, &plan, queues);
   if (issues_ahead(v))
     leave_to_main(v, &plan, queues);

@@ -194,16 +194,23 @@ static void offer_head(const Turn *turn, TilePlan *plan, unsigned queue, bool pi
     offer_task(t, plan, TASK_DATA, id, queue);
 }
 
-/* The active local task that would remain if all of them were offered one by one. */
-static void offer_local(const Tile *t, TilePlan *plan)
+int tile_next_local(const Tile *t)
 {
   uint64_t local = t->active & ~t->blocked & t->mem.cls->local_ids;
   if (local & t->high)
     local &= t->high;
   if (!local)
-    return;
+    return -1;
   uint64_t later = local & ~(((uint64_t)2 << t->task_id) - 1);
-  offer_task(t, plan, TASK_LOCAL, (unsigned)__builtin_ctzll(later ? later : local), NO_QUEUE);
+  return __builtin_ctzll(later ? later : local);
+}
+
+/* As if all active local tasks were offered one by one. */
+static void offer_local(const Tile *t, TilePlan *plan)
+{
+  int id = tile_next_local(t);
+  if (id >= 0)
+    offer_task(t, plan, TASK_LOCAL, (unsigned)id, NO_QUEUE);
 }
 
 static void plan_tasks(const Turn *turn, TilePlan *plan, unsigned queues)

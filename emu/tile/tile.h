@@ -847,6 +847,9 @@ static inline unsigned tile_channel_id(const Turn *turn, unsigned queue, unsigne
 {
   return turn->program->image->arch == ARCH_WSE2 ? color : queue;
 }
+/* The local task that the scheduler picks if no other one may start: the active one next in turn,
+ * among those of high priority if there are any.  -1: none. */
+int tile_next_local(const Tile *t);
 /* A task that the scheduler picks; of a data or control task, the wavelet that starts it, and the
  * queue that it has been taken from. */
 void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue, QueueHead wavelet);
