@@ -139,7 +139,7 @@ static json_t *instruction_json(DapServer *s, uint32_t tile, uint32_t pc)
   json_t *out = json_pack("{s:o,s:s,s:s}", "address", base_json_text(at), "instruction", text,
                           "instructionBytes", bytes);
   free(at);
-  const DebugFunction *f = frames_function(cls->image, pc);
+  const DebugFunction *f = calls_function(cls->image, pc);
   if (f && cls->image->symbols[f->symbol].address == pc)
     json_object_set_new(out, "symbol", base_json_text(cls->image->symbols[f->symbol].name));
   if (frames_place(s->debugger.program, tile, pc, &file, &line)) {

@@ -71,7 +71,7 @@ static Doing doing_of(const DapServer *s, uint32_t tile)
   if (!core || !core->running)
     return doing;
   const VecRun *run = core->threads[MAIN_THREAD].run;
-  const DebugFunction *f = frames_function(core->mem.cls->image, run ? run->pc : core->pc);
+  const DebugFunction *f = calls_function(core->mem.cls->image, run ? run->pc : core->pc);
   doing.runs = true;
   doing.waits = run != NULL;
   doing.function = f ? f->symbol : UINT32_MAX;

@@ -106,8 +106,6 @@ typedef struct {
 typedef struct { DebugFrame all[MOST_FRAMES]; unsigned n; } Frames;
 /* The frames, innermost first; 0: the thread is idle. */
 unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_FRAMES]);
-/* The function whose code has the address; NULL: not known. */
-const DebugFunction *frames_function(const ImageClass *cls, uint32_t pc);
 /* Source place of an address of code; false: not known. */
 bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char **file,
                   uint32_t *line);

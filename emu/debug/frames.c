@@ -3,18 +3,6 @@
 
 #include <string.h>
 
-enum { RETURN_ADDRESS_BYTES = 2 };
-
-const DebugFunction *frames_function(const ImageClass *cls, uint32_t pc)
-{
-  for (uint32_t i = 0; i < cls->n_functions; i++) {
-    const ImageSymbol *s = &cls->symbols[cls->functions[i].symbol];
-    if (pc >= s->address && pc - s->address < s->bytes)
-      return &cls->functions[i];
-  }
-  return NULL;
-}
-
 static const char *file_name(const Image *image, uint32_t file)
 {
   return file < image->n_files ? image->files[file] : "";
@@ -34,15 +22,6 @@ bool frames_names_file(const char *path, const char *name)
 {
   size_t n = strlen(path), m = strlen(name);
   return m > 0 && m <= n && strcmp(path + n - m, name) == 0 && (m == n || path[n - m - 1] == '/');
-}
-
-/* Bytes between the stack pointer and the function's return address, before the instruction. */
-static uint32_t frame_bytes(const ClassCode *cls, const DebugFunction *f, uint32_t pc)
-{
-  const Insn *insn = class_insn(cls, pc);
-  if (!f || pc == cls->image->symbols[f->symbol].address || (insn && insn->op == OP_ret))
-    return 0;
-  return f->frame_bytes;
 }
 
 /* Gives the registers the values that the function will give them back; not where it has not saved
@@ -93,42 +72,25 @@ static unsigned add_frames(const Program *program, const ClassCode *cls, DebugFr
   return n;
 }
 
-/* A fault ends the tile's thread, which stands at the instruction. */
-static bool has_faulted(Engine *engine, uint32_t tile, const Tile *core)
-{
-  size_t n;
-  const Fault *faults = engine->ops->faults(engine, &n);
-  return n && engine->stopped && faults[n - 1].tile == tile && faults[n - 1].pc == core->pc;
-}
-
 unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_FRAMES])
 {
   Engine *engine = timeline_engine(timeline);
   const Program *program = timeline_program(timeline);
   const ClassCode *cls = program_class(program, tile);
-  const Tile *core = engine->ops->tile(engine, tile, false);
   unsigned n = 0;
-  if (!cls || !core || !(core->running || has_faulted(engine, tile, core)))
+  Call call;
+  if (!calls_top(engine, program, tile, &call))
     return 0;
-  uint32_t pc = core->threads[MAIN_THREAD].run ? core->threads[MAIN_THREAD].run->pc : core->pc;
-  uint32_t sp = core->regs.r[program->machine->sp_register];
   uint16_t r[GPR_COUNT];
-  memcpy(r, core->regs.r, sizeof r);
-  for (bool is_top = true; n < MOST_FRAMES; is_top = false) {
-    uint32_t look_at = is_top ? pc : pc - 1;
-    const DebugFunction *f = frames_function(cls->image, look_at);
-    uint32_t bytes = is_top ? frame_bytes(cls, f, pc) : f ? f->frame_bytes : 0;
-    DebugFrame base = {.pc = (uint16_t)pc, .sp = sp, .info = f, .is_top = is_top};
+  memcpy(r, engine->ops->tile(engine, tile, false)->regs.r, sizeof r);
+  while (n < MOST_FRAMES) {
+    DebugFrame base = {.pc = call.pc, .sp = call.sp, .info = call.info, .is_top = call.is_top};
     memcpy(base.r, r, sizeof r);
-    n += add_frames(program, cls, base, look_at, frames + n, MOST_FRAMES - n);
-    uint16_t back;
-    if (!f || f->is_task ||
-        !engine->ops->mem_read(engine, tile, sp + bytes, &back, sizeof back) ||
-        back < cls->image->code_address || back >= cls->code_end)
+    n += add_frames(program, cls, base, call.place, frames + n, MOST_FRAMES - n);
+    Call of = call;
+    if (!calls_caller(engine, program, tile, &call))
       return n;
-    restore_registers(engine, tile, cls, f, pc, sp, r);
-    sp += bytes + RETURN_ADDRESS_BYTES;
-    pc = back;
+    restore_registers(engine, tile, cls, of.info, of.pc, of.sp, r);
   }
   return n;
 }

@@ -119,7 +119,7 @@ static void add_line(Break *b, const Image *image, const char *file, uint32_t li
 static uint32_t body_of(const ImageClass *cls, const ImageSymbol *s)
 {
   const ImageLine *first = image_line_at(cls, s->address);
-  const DebugFunction *f = frames_function(cls, s->address);
+  const DebugFunction *f = calls_function(cls, s->address);
   if (first && f && f->line && first->line != f->line)
     return s->address;
   for (uint32_t i = 0; first && i < cls->n_lines; i++) {

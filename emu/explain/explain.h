@@ -1,7 +1,7 @@
 /* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
  * waits on a stopped engine with their causes.
  *
- * Reading order: report, values, variables, fault, deadlock.h, deadlock_wait, deadlock,
+ * Reading order: report, calls, values, variables, fault, deadlock.h, deadlock_wait, deadlock,
  * deadlock_text.
  */
 #ifndef EMU_EXPLAIN_H
@@ -55,6 +55,22 @@ typedef struct {
   QueueUse use;
 } Origin;
 bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Origin *origin);
+
+/* ---- calls.c: where a tile's main thread is, and the calls that led there ------------------- */
+
+typedef struct {
+  uint16_t pc;                  /* next instruction */
+  uint16_t place;               /* for the source: of the instruction, or of the call */
+  uint32_t sp;                  /* of the function's body */
+  const DebugFunction *info;    /* NULL: not known */
+  bool is_top;
+} Call;
+/* The function that runs, or in which a fault has ended the run; false: none. */
+bool calls_top(Engine *engine, const Program *program, uint32_t tile, Call *call);
+/* `call` becomes the one that has called it; false: none. */
+bool calls_caller(Engine *engine, const Program *program, uint32_t tile, Call *call);
+/* The function whose code has the address; NULL: not known. */
+const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
 
 /* ---- values.c: elements as text --------------------------------------------------------- */
 

@@ -191,15 +191,58 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
 
 /* ---- the place ------------------------------------------------------------------------------- */
 
-static void print_callers(const Program *program, const ClassCode *cls, uint16_t pc, FILE *out)
+static void print_call(const Program *program, uint32_t file, uint32_t line, FILE *out)
+{
+  if (file < program->image->n_files)
+    fprintf(out, "  called at %s:%u\n", program->image->files[file], line);
+}
+
+/* The calls that were inlined at the address. */
+static void print_inlined(const Program *program, const ClassCode *cls, uint16_t pc, FILE *out)
 {
   const ImageLine *line = image_line_at(cls->image, pc);
   uint32_t parent = line ? line->inlined_at : (uint32_t)IMAGE_NO_INLINE;
   while (parent < cls->image->n_inlines) {
     const ImageInline *from = &cls->image->inlines[parent];
-    if (from->file < program->image->n_files)
-      fprintf(out, "  called at %s:%u\n", program->image->files[from->file], from->line);
+    print_call(program, from->file, from->line, out);
     parent = from->parent;
+  }
+}
+
+enum { MOST_CALLS_SHOWN = 8, MOST_CALLS = 64 };
+
+/* Has this finding ended the run, so that its tile stands where it happened? */
+static bool is_last(Engine *engine, const Fault *fault)
+{
+  size_t n;
+  const Fault *faults = engine->ops->faults(engine, &n);
+  return n && engine->stopped && faults[n - 1].cycle == fault->cycle;
+}
+
+/* The calls that led to the instruction: those that were inlined, and, if the main thread stands
+ * there, those on its stack.  A function that calls itself is shown once. */
+static void print_callers(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+{
+  const ClassCode *cls = program_class(program, fault->tile);
+  Call call;
+  print_inlined(program, cls, fault->pc, out);
+  if (!is_last(engine, fault) || !calls_top(engine, program, fault->tile, &call) ||
+      call.pc != fault->pc)
+    return;
+  unsigned shown = 0;
+  uint16_t before = PC_RETURN;
+  for (unsigned n = 0; calls_caller(engine, program, fault->tile, &call); n++) {
+    const ImageLine *line = image_line_at(cls->image, call.place);
+    if (shown == MOST_CALLS_SHOWN || n == MOST_CALLS) {
+      fprintf(out, "  and so on\n");
+      return;
+    }
+    if (!line || call.place == before)
+      continue;
+    print_call(program, line->file, line->line, out);
+    print_inlined(program, cls, call.place, out);
+    before = call.place;
+    shown++;
   }
 }
 
@@ -218,7 +261,8 @@ static void print_operands(const Program *program, const Fault *fault, FILE *out
     fprintf(out, "\n");
 }
 
-static void print_instruction(const Program *program, const Fault *fault, FILE *out)
+static void print_instruction(const Program *program, Engine *engine, const Fault *fault,
+                              FILE *out)
 {
   const ClassCode *cls = program_class(program, fault->tile);
   const Insn *insn = cls && fault->pc != PC_RETURN ? class_insn(cls, fault->pc) : NULL;
@@ -232,7 +276,7 @@ static void print_instruction(const Program *program, const Fault *fault, FILE *
     snprintf(text, sizeof text, "no instruction");
   fprintf(out, "  at %s%spc 0x%04x: %s\n", place, *place ? ", " : "", fault->pc, text);
   if (cls)
-    print_callers(program, cls, fault->pc, out);
+    print_callers(program, engine, fault, out);
   if (insn && insn->op == OP_vec)
     print_operands(program, fault, out);
 }
@@ -494,7 +538,7 @@ static void print_body(const Program *program, Engine *engine, const Fault *faul
   const char *advice = help_text(fault->kind);
   Report report = report_create(engine, program, out);
   report.anonymous = anonymous;
-  print_instruction(program, fault, out);
+  print_instruction(program, engine, fault, out);
   if (engine)
     print_other_side(&report, fault);
   if (advice)

@@ -1,0 +1,60 @@
+/* The calls that led to where a tile's main thread is: the return addresses on its stack. */
+#include "emu/explain/explain.h"
+
+enum { RETURN_ADDRESS_BYTES = 2 };
+
+const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc)
+{
+  for (uint32_t i = 0; i < cls->n_functions; i++) {
+    const ImageSymbol *s = &cls->symbols[cls->functions[i].symbol];
+    if (pc >= s->address && pc - s->address < s->bytes)
+      return &cls->functions[i];
+  }
+  return NULL;
+}
+
+/* A fault ends the tile's thread, which stands at the instruction. */
+static bool has_faulted(Engine *engine, uint32_t tile, const Tile *core)
+{
+  size_t n;
+  const Fault *faults = engine->ops->faults(engine, &n);
+  return n && engine->stopped && faults[n - 1].tile == tile && faults[n - 1].pc == core->pc;
+}
+
+bool calls_top(Engine *engine, const Program *program, uint32_t tile, Call *call)
+{
+  const ClassCode *cls = program_class(program, tile);
+  const Tile *core = engine->ops->tile(engine, tile, false);
+  if (!cls || !core || !(core->running || has_faulted(engine, tile, core)))
+    return false;
+  const VecRun *run = core->threads[MAIN_THREAD].run;
+  uint16_t pc = run ? run->pc : core->pc;
+  *call = (Call){.pc = pc, .place = pc, .sp = core->regs.r[program->machine->sp_register],
+                 .info = calls_function(cls->image, pc), .is_top = true};
+  return true;
+}
+
+/* Bytes between the stack pointer and the function's return address, before the instruction. */
+static uint32_t frame_bytes(const ClassCode *cls, const Call *call)
+{
+  const Insn *insn = class_insn(cls, call->pc);
+  bool is_bare = call->is_top && (call->pc == cls->image->symbols[call->info->symbol].address ||
+                                  (insn && insn->op == OP_ret));
+  return is_bare ? 0 : call->info->frame_bytes;
+}
+
+bool calls_caller(Engine *engine, const Program *program, uint32_t tile, Call *call)
+{
+  const ClassCode *cls = program_class(program, tile);
+  uint16_t back;
+  if (!call->info || call->info->is_task)
+    return false;
+  uint32_t at = call->sp + frame_bytes(cls, call);
+  if (!engine->ops->mem_read(engine, tile, at, &back, sizeof back) ||
+      back < cls->image->code_address || back >= cls->code_end)
+    return false;
+  uint16_t place = (uint16_t)(back - 1);
+  *call = (Call){.pc = back, .place = place, .sp = at + RETURN_ADDRESS_BYTES,
+                 .info = calls_function(cls->image, place)};
+  return true;
+}
