@@ -27,6 +27,19 @@ static bool find_field(const PoolKey *type, StrId name, uint32_t *index)
   return false;
 }
 
+/* The members of an enum, if none has a name like the one that was given; a struct's type shows
+ * them, or its declaration does. */
+static void list_members(Sema *s, const char *const *names, uint32_t n, Span span)
+{
+  enum { MOST_LISTED = 16 };
+  const char *list = n ? names[0] : "";
+  if (n == 0 || n > MOST_LISTED)
+    return;
+  for (uint32_t i = 1; i < n; i++)
+    list = arena_printf(s->arena, "%s, %s", list, names[i]);
+  diag_known_members(s->diags, span, list);
+}
+
 static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name, Span span)
 {
   diag_no_member(s->diags, span, of, sema_text(s, name));
@@ -36,7 +49,10 @@ static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name
     names[i] = sema_text(s, type->kind == PK_ENUM_TYPE ? type->u.enum_type.names[i]
                                                        : type->u.fields.fields[i].name);
   const char *near = base_nearest(sema_text(s, name), names, n);
-  diag_suggest(s->diags, span, near);
+  if (near)
+    diag_suggest(s->diags, span, near);
+  else if (type->kind == PK_ENUM_TYPE)
+    list_members(s, names, n, span);
   return operand_poison();
 }
 
