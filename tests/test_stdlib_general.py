@@ -209,6 +209,30 @@ fn main() void {
     assert found["z"].tolist() == expected
 
 
+@pytest.mark.parametrize("entry, text", [
+    ("@get_local_task_id(12)", "the entry is a local task id"),
+    ("64", "the entry is no control task id, which lies in 0 to 63"),
+    ("-1", "the entry is no control task id, which lies in 0 to 63")])
+def test_entries_that_no_control_task_has(tmp_path, entry, text):
+    source = tmp_path / "pe.csl"
+    source.write_text(f"""
+const c = @import_module("<control>");
+export var word: u32 = 0;
+task main() void {{
+  word = c.encode_single_payload(c.opcode.NOP, false, {entry}, 0);
+}}
+layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0); }}
+comptime {{
+  @bind_local_task(main, @get_local_task_id(12));
+  @activate(@get_local_task_id(12));
+}}
+""")
+    ran = harness.cslc(source, "-o", tmp_path / "o.bin", "--diag-format=json", expect=1)
+    found = harness.diagnostics(ran.err)
+    assert text in found[0]["message"]
+    assert "pe.csl" in found[-1]["file"] and found[-1]["line"] == 5
+
+
 # ---- <layout>, <time>, <timer>, <random> ------------------------------------------------------
 
 
