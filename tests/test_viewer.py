@@ -289,6 +289,21 @@ def test_the_page_in_a_browser(tmp_path):
     assert seen["totals"]["waits"] == sum(stats["stalls"].values())
 
 
+@pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK), reason="needs Chromium")
+def test_the_head_of_the_page_has_the_cycle_of_the_message(tmp_path):
+    """Its cycles count from the program's first event to its last; a deadlock is found later."""
+    image = hazard(tmp_path, "cyclic_wait")
+    _, stats, _, ran = observed(image, tmp_path, expect=3)
+    harness.emu(image, f"--report={tmp_path}/r.html", expect=3)
+    done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+                           "--virtual-time-budget=8000", "--dump-dom", tmp_path / "r.html"],
+                          capture_output=True, text=True, timeout=120)
+    head = re.sub(r"<[^>]*>", " ", re.search(r"<dl>.*?</dl>", done.stdout)[0])
+    cycle = int(re.search(r"deadlock at cycle (\d+)", ran.err)[1])
+    assert stats["cycles"] != cycle and f"at cycle {cycle:,}" in head
+    assert f"cycles {stats['cycles']:,}" in " ".join(head.split())
+
+
 def test_the_application_is_built_from_its_sources():
     """Otherwise: npm ci && npm run build in emu/observe/viewer."""
     names = ["build.mjs", "package.json", "package-lock.json", "tsconfig.json",

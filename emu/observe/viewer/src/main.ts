@@ -93,7 +93,8 @@ class App {
         fact("fabric", `${format(run.width)} × ${format(run.height)}`),
         fact("machine", stats.arch),
         stats.partial || run.message
-          ? fact("ended", stats.partial ? "before its end" : "with findings") : null),
+          ? fact("ended", stats.partial ? "before its end" : "with findings",
+                 `at cycle ${format(run.cycles)}`) : null),
       element("label", { class: "theme" }, "Theme ", theme));
   }
 
