@@ -534,6 +534,20 @@ static bool is_filtered(const Program *program, unsigned color)
   return false;
 }
 
+/* For a color that is torn down: `end` is END_SUSPENDED.  One that starts so needs no handler. */
+static const char *suspended_help(const Report *r, const Unit *end)
+{
+  const ClassCode *cls = program_class(r->program, end->tile);
+  const ImageColorConfig *config = program_color(r->program, end->tile, end->index);
+  bool has_task = false;
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++)
+    has_task |= is_teardown(r, &cls->image->tasks[i]);
+  if (has_task || (config && config->teardown))
+    return "end it with teardown.exit: in the handler, or in the program if the color starts torn "
+           "down";
+  return "give it a handler that calls teardown.exit: '@set_teardown_handler(FUNCTION, COLOR)'";
+}
+
 /* For wavelets that stay in an input queue: `end` is END_NOBODY_READS. */
 static const char *unread_help(Report *r, const Unit *end)
 {
@@ -588,9 +602,7 @@ const char *end_help(Report *r, const Unit *root)
     return "let the wafer at the other end of the link send: its own report says what it does";
   case END_LINK_FULL:
     return "let the wafer at the other end of the link take the words, or send fewer";
-  case END_SUSPENDED:
-    return "end it with teardown.exit: in the handler, or in the program if the color starts torn "
-           "down";
+  case END_SUSPENDED: return suspended_help(r, root);
   case END_NO_QUEUE:
     return "receive the color here with an operation or a data task, or leave RAMP out of the "
            "route's .tx";
