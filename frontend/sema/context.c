@@ -14,10 +14,13 @@ enum { CALLS_SHOWN = 8, IMPORTS_SHOWN = 3, PARAMS_SHOWN = 8, PARAM_TEXT_MOST = 2
 static int note_instances(Sema *s, uint32_t func, int most)
 {
   int n = 0;
-  for (; func != IR_NO_ID && s->funcs[func].instantiated_at.off != 0 && n < most; n++) {
-    diag_instantiated_here(s->diags, s->funcs[func].instantiated_at,
-                           sema_text(s, s->funcs[func].name));
-    func = s->funcs[func].instantiated_by;
+  while (func != IR_NO_ID && s->funcs[func].instantiated_at.off != 0 && n < most) {
+    const FuncInstance *f = &s->funcs[func];
+    diag_instantiated_here(s->diags, f->instantiated_at, sema_text(s, f->name));
+    n++;
+    for (uint32_t i = 0; i < f->n_inlined && n < most; i++, n++)
+      diag_called_here(s->diags, f->inlined[i].at, sema_text(s, f->inlined[i].name));
+    func = f->instantiated_by;
   }
   return n;
 }

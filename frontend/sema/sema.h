@@ -91,6 +91,8 @@ typedef struct {
 } ModuleInstance;
 enum { MAIN_MODULE = 0 };
 
+typedef struct { Span at; StrId name; } CallSite;      /* the function that is called, and where */
+
 /* A function with its comptime parameters and argument types bound. */
 typedef struct {
   uint32_t decl_module;    /* where it is declared */
@@ -103,6 +105,8 @@ typedef struct {
   bool is_generic;         /* needs the arguments of a call: no code of its own */
   Span instantiated_at;    /* the call that first bound it; off 0: it is not generic */
   uint32_t instantiated_by;   /* the function with that call, if it was being compiled; IR_NO_ID */
+  const CallSite *inlined;   /* the calls in between that were inlined, innermost first */
+  uint32_t n_inlined;
   bool has_effects;        /* runs at compile time: its calls are not memoised */
   bool is_called;          /* by code or at compile time */
   StrId name;

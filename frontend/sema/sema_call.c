@@ -440,6 +440,18 @@ static uint32_t compiled_func(const Sema *s)
   return IR_NO_ID;
 }
 
+enum { INLINED_KEPT = 8 };          /* for reports */
+
+/* The calls that were inlined on the way from the function whose code is being made. */
+static void keep_inlined(Sema *s, FuncInstance *f)
+{
+  CallSite *calls = arena_many(s->arena, CallSite, INLINED_KEPT);
+  f->inlined = calls;
+  for (const Frame *at = s->now.frame; at != NULL && !at->is_emitted; at = at->up)
+    if (at->called_at.off != 0 && f->n_inlined < INLINED_KEPT)
+      calls[f->n_inlined++] = (CallSite){at->called_at, at->name};
+}
+
 enum { INSTANCES_MAX = 20000 };     /* a tile's memory does not hold as many functions */
 
 /* The instance for the types and comptime values of the call. */
@@ -479,6 +491,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   s->funcs[index].bound = bound;
   s->funcs[index].instantiated_at = b->at;
   s->funcs[index].instantiated_by = compiled_func(s);
+  keep_inlined(s, &s->funcs[index]);
   pair_put(&s->own->instances, key, index);
   return index;
 }
