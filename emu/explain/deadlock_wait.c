@@ -397,6 +397,25 @@ static Unit unit_upstream(Report *r, Unit to, Port port)
   return why;
 }
 
+/* A neighbour holds wavelets of the color for this router, which takes none from that side. */
+static bool waits_at_closed_side(Report *r, Unit at)
+{
+  unsigned open = report_look(r, at.tile)->colors[at.index].rx;
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    uint32_t next = program_neighbour(r->program, at.tile, (Port)p);
+    if (open >> p & 1 || next == (uint32_t)NO_TILE)
+      continue;
+    for (unsigned twin = 0; twin < 2; twin++) {
+      uint8_t color = (uint8_t)(at.index ^ twin);
+      const InspectColor *state = &report_look(r, next)->colors[color];
+      if (state->count && state->tx & port_bit(port_opposite((Port)p)) &&
+          program_color_inside(r->program, at.tile, color, (Port)p) == at.index)
+        return true;
+    }
+  }
+  return false;
+}
+
 static Unit after_sender(Report *r, Unit from)
 {
   InspectColor state = report_look(r, from.tile)->colors[from.index];
@@ -418,7 +437,9 @@ static Unit after_sender(Report *r, Unit from)
     if (state.rx >> p & 1 && !ramp)
       why = next;
   }
-  return ramp ? later_thread(r, from.tile, from.index, why) : why;
+  if (ramp)
+    return later_thread(r, from.tile, from.index, why);
+  return waits_at_closed_side(r, from) ? end_unit(END_CLOSED, from.tile, from.index) : why;
 }
 
 Unit unit_after(Report *r, Unit from)
