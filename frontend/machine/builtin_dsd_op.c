@@ -384,6 +384,11 @@ static PoolId fp16_type(const Sema *s)
   return types[s->session->options->fp16];
 }
 
+bool dsd_is_over_floats(const Sema *s, PoolId element)
+{
+  return pool_eq(element, POOL(F32)) || pool_eq(element, fp16_type(s));
+}
+
 /* The scalar in the type that elements of this kind have; the type-blind moves take any type of the
  * right width. */
 static Operand scalar_as(Sema *s, Operand o, VecElem elem, Span span)
@@ -546,7 +551,7 @@ static void warn_of_width(Sema *s, const DsdOp *op, const OpOperand *o, VecElem 
   if (o->kind != IRV_DSD || !is_float_width(op, elem))
     return;
   PoolId element = dsd_element(s, o->value);
-  if (!pool_eq(element, POOL(F32)) && !pool_eq(element, fp16_type(s)))
+  if (!dsd_is_over_floats(s, element))
     return;
   if (type_bytes(s->pool, element) == vec_elem_bytes(elem))
     return;

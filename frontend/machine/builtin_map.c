@@ -15,6 +15,8 @@ typedef struct {
   DsrFile file;
   uint32_t number;
   PoolId element;
+  PoolId over;             /* the type of what the DSD lies over; none: not known */
+  int32_t length;          /* of a memory DSD; -1: not known */
   Operand value;           /* else: passed as it is */
   const Node *node;
   const char *name;
@@ -84,7 +86,7 @@ static bool explicit_dsr(Sema *s, MapPart *part, Operand o, bool is_output)
 
 static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
 {
-  *part = (MapPart){.node = n};
+  *part = (MapPart){.node = n, .over = POOL(NONE), .length = -1};
   Operand o = sema_expr(s, n, POOL(NONE));
   StrId name = o.name;
   o = sema_load(s, o);
@@ -107,6 +109,9 @@ static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
   Operand dsd = single_step(s, o);
   if (operand_is_poison(dsd))
     return false;
+  part->over = dsd_element(s, o);
+  if (dsd_is_comptime(s, o) && kind == DESC_MEM1D)
+    part->length = pool_key(s->pool, o.value).u.dsd.desc.desc.length;
   part->is_vector = true;
   part->file = is_output ? DSR_DEST : DSR_SRC1;
   part->number = new_virtual_dsr(s);
@@ -138,6 +143,36 @@ static bool read_signature(Sema *s, Map *map, uint32_t n_given)
   return true;
 }
 
+/* The elements are what the function declares, whatever the array has.  Integers are left alone:
+ * buffers of integers hold anything. */
+static void warn_of_element(Sema *s, const MapPart *part)
+{
+  if (!part->is_vector || !dsd_is_over_floats(s, part->over) ||
+      pool_eq(part->over, part->element))
+    return;
+  diag_map_element(s->diags, part->node->span, part->element, part->over);
+  diag_map_element_help(s->diags, part->node->span);
+}
+
+/* The loop ends with the shortest operand.  A result may have more room than it needs, as that of
+ * other operations. */
+static void warn_of_lengths(Sema *s, const Map *map)
+{
+  const MapPart *first = NULL;
+  for (uint32_t i = 0; i < map->n_inputs + map->has_output; i++) {
+    const MapPart *part = i < map->n_inputs ? &map->inputs[i] : &map->output;
+    if (part->length < 0)
+      continue;
+    bool is_enough = part == &map->output && first && part->length > first->length;
+    if (first && part->length != first->length && !is_enough) {
+      diag_map_lengths(s->diags, part->node->span, (unsigned)part->length,
+                       (unsigned)first->length);
+      return;
+    }
+    first = first ? first : part;
+  }
+}
+
 static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
 {
   bool ok = true, any = false;
@@ -167,6 +202,13 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
     if (!map->output.is_vector &&
         pool_kind(s->pool, map->output.value.type) != PK_POINTER_TYPE)
       ok = map_error(s, n, "the result goes to a DSD, a dsr_dest or a pointer");
+  }
+  if (ok && any) {
+    for (uint32_t i = 0; i < map->n_inputs; i++)
+      warn_of_element(s, &map->inputs[i]);
+    if (map->has_output)
+      warn_of_element(s, &map->output);
+    warn_of_lengths(s, map);
   }
   if (ok && !any)
     return map_error(s, call->args.at[0], "at least one operand must be a DSD");

@@ -8,6 +8,8 @@ bool dsd_kind_of(PoolId type, DescKind *kind);
 bool dsd_is_comptime(const Sema *s, Operand dsd);
 /* The type of the elements that a comptime DSD was made for; none if it is not known. */
 PoolId dsd_element(const Sema *s, Operand dsd);
+/* Is `element` of dsd_element a float of the run time? */
+bool dsd_is_over_floats(const Sema *s, PoolId element);
 /* Operations exist whose elements have this many bytes. */
 static inline bool dsd_has_elements_of(uint32_t bytes)
 {
