@@ -159,6 +159,20 @@ def test_an_exception_is_no_end_without_stop(program):
     assert "ZeroDivisionError" in ran.err and "stop()" not in ran.err
 
 
+@pytest.mark.parametrize("waits, is_told", [("pass", True), ("r.task_wait(task)", False)])
+def test_an_array_that_is_read_too_early(program, waits, is_told):
+    (program / "run.py").write_text(PREAMBLE + f"""
+a = np.zeros(6, np.float32)
+r.memcpy_h2d(r.get_id("a"), a, 0, 0, 1, 1, 6, data_type=WIDE, **{{**COPY, "nonblock": True}})
+task = r.memcpy_d2h(a, r.get_id("a"), 0, 0, 1, 1, 6, data_type=WIDE, **{{**COPY, "nonblock": True}})
+{waits}
+assert a[0] == 1
+""")
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=program, expect=1)
+    told = "it had not waited for 1 transfer(s) to the host with nonblock=True" in ran.err
+    assert told == is_told and "AssertionError" in ran.err, ran.err
+
+
 def test_constants_cannot_be_copied_to(tmp_path):
     """The code has their values, too.  A constant pointer to variables is none of them: `mutable`
     is about the pointer."""

@@ -65,18 +65,25 @@ class DeviceError(RuntimeError):
         self.status, self.cycle, self.x, self.y = status, cycle, x, y
 
 
-# Programs that still run, by a token of their runtime, which may be gone before the script ends.
+# Programs that still run, by a token of their runtime, which may be gone before the script ends:
+# their folder, and the tasks that no call has waited for.
 _running = {}
 
 
 @atexit.register
 def _warn_of_running():
-    """A script that an exception has ended gets no warning."""
-    if getattr(sys, "last_type", None) is None:
-        for bindir in _running.values():
+    """A script that an exception has ended hears only of arrays that it may have read too early."""
+    raised = getattr(sys, "last_type", None)
+    for bindir, pending in _running.values():
+        unfilled = sum(task.fills for task in pending.values())
+        if raised is None:
             print(f"warning: the script has ended without stop() for {bindir}: what was under way "
                   "with nonblock=True may not be done, and nothing has looked for wavelets that are "
                   "left; call stop() after the last command", file=sys.stderr)
+        elif unfilled and issubclass(raised, Exception):
+            print(f"note: when the script failed, it had not waited for {unfilled} transfer(s) to "
+                  f"the host with nonblock=True, of {bindir}: their arrays may lack values; "
+                  "task_wait() or stop() waits", file=sys.stderr)
 
 
 # The last runtime that was stopped, for debug_util: its tiles are still there to be looked at.
@@ -92,11 +99,12 @@ def stopped_runtime(bindir):
 class Task:
     """Handle of an operation that may still be under way."""
 
-    def __init__(self, owner, number, is_command, buffer=None):
+    def __init__(self, owner, number, is_command, buffer=None, fills=False):
         self._owner = weakref.ref(owner)
         self._number = number
         self._is_command = is_command
         self._buffer = buffer      # keeps the memory that the emulator reads or fills
+        self.fills = fills         # that memory is an array of the script's
 
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -216,7 +224,7 @@ class SdkRuntime(Tiles):
             self._call(self._library.wse_run, 0)
         self._state = "running"
         if self._warns:
-            _running[self._token] = os.fspath(self.bindir)
+            _running[self._token] = (os.fspath(self.bindir), self._pending)
 
     def stop(self):
         """Waits for every operation and ends the emulation; statistics and symbols remain."""
@@ -381,7 +389,9 @@ class SdkRuntime(Tiles):
         self._call(function, ctypes.byref(transfer),
                    words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)), ctypes.byref(number))
         self._say(f"{'stream' if transfer.streaming else 'copy'} of {words.size} words")
-        return self._submitted(Task(self, number.value, not transfer.streaming, words), nonblock)
+        task = Task(self, number.value, not transfer.streaming, words,
+                    fills=function is self._library.wse_d2h)
+        return self._submitted(task, nonblock)
 
     # ---- tasks
 
