@@ -202,6 +202,18 @@ fn main() void { tile.output_queue_config.encode_output_queue(oq, c); }
     assert "the output queues of wse2 have no color of their own" in ran.err
 
 
+@pytest.mark.parametrize("call, text", [
+    ("input_queue_config.encode_input_queue(9, c, true)", "there is no such queue"),
+    ("output_queue_config.encode_output_queue(-1, c)", "there is no such queue"),
+    ("input_queue_config.encode_input_queue(oq, c, true)", "a queue of the other direction"),
+    ("output_queue_config.encode_output_queue(iq, c)", "a queue of the other direction")])
+def test_a_wrong_queue_is_no_other_register(tmp_path, call, text):
+    with pytest.raises(AssertionError, match=f"(?s)exit code 1.*{text}.*pe.csl"):
+        stdlib_run.build(tmp_path, loop() + f"""
+fn main() void {{ tile.{call}; }}
+""", {"words": ("u32", 1)})
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("arch", stdlib_run.ARCHS)
 def test_dfilt_drops_data_until_the_control_wavelets_have_passed(tmp_path, arch, engine):
