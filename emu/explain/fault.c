@@ -219,6 +219,12 @@ static bool is_last(Engine *engine, const Fault *fault)
   return n && engine->stopped && faults[n - 1].cycle == fault->cycle;
 }
 
+/* The compiler has made the function that calls: <launch>.NAME, <teardown>. */
+static bool is_made(const ClassCode *cls, const Call *call)
+{
+  return call->info && cls->image->symbols[call->info->symbol].name[0] == '<';
+}
+
 /* The calls that led to the instruction: those that were inlined, and, if the main thread stands
  * there, those on its stack.  A function that calls itself is shown once. */
 static void print_callers(const Program *program, Engine *engine, const Fault *fault, FILE *out)
@@ -233,6 +239,8 @@ static void print_callers(const Program *program, Engine *engine, const Fault *f
   uint16_t before = PC_RETURN;
   for (unsigned n = 0; calls_caller(engine, program, fault->tile, &call); n++) {
     const ImageLine *line = image_line_at(cls->image, call.place);
+    if (is_made(cls, &call))
+      return;
     if (shown == MOST_CALLS_SHOWN || n == MOST_CALLS) {
       fprintf(out, "  and so on\n");
       return;
