@@ -146,6 +146,14 @@ void sema_note_declared(Sema *s, const Operand *o)
     diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
 }
 
+void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span)
+{
+  const char *text = type_text(s->pool, s->arena, expected);
+  bool is_whole = strstr(text, "...") == NULL;
+  if (is_whole && strcmp(text, type_text(s->pool, s->arena, found)) == 0)
+    diag_types_alike(s->diags, span);
+}
+
 /* Names and builtins of other languages, and what one writes here. */
 enum { OF_OTHERS_MOST = 16 };
 static const struct { const char *help, *names[OF_OTHERS_MOST]; } other_languages[] = {

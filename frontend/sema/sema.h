@@ -285,6 +285,8 @@ void context_leave(Sema *s);
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
 /* Where a value of type void comes from, if from a param. */
 void sema_note_void(Sema *s, const Operand *o, Span span);
+/* The same where one type was expected and another one found that has the same text. */
+void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span);
 /* A note under the error reported last: where the name that the operand was written with is
  * declared. */
 void sema_note_declared(Sema *s, const Operand *o);

@@ -482,6 +482,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   case COERCE_NO:
     diag_type_mismatch(s->diags, span, type, o.type);
     sema_note_declared(s, &o);
+    sema_note_alike(s, type, o.type, span);
     sema_note_makes_one(s, type, o.type, span);
     note_field_of_one(s, type, o.type, span);
     note_pointer_of_one(s, &o, type, span);
