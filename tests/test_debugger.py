@@ -148,7 +148,8 @@ MISTAKES = {
     "frobnicate": "there is no command 'frobnicate'", "break nowhere": "no tile has a function",
     "break pe.csl:9999": "no tile has code at line 9999", "break": "a place is missing",
     "break scale @7,7": "is no tile or region", "break wavelet 99": "no tile has it",
-    "print nope": "there is no 'nope' here", "print table[7, 0]": "index 7 is outside",
+    "print nope": "there is no 'nope' here; parameters and constants have no place in a tile",
+    "print table[7, 0]": "index 7 is outside",
     "print (1 + ": "a value is missing", "print 1 / 0": "division by zero",
     "print p.nope": "has no field 'nope'", "print $r99": "there is no register",
     "watch 1 + 1": "is no variable in memory", "tile 9,9": "is no tile", "delete 4":

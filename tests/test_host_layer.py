@@ -208,6 +208,8 @@ def test_mistakes_are_explained(program):
         assert told[0].filename.endswith("run.py")
         assert "[symbol_unknown]" in message(r.launch, "aa")
         assert "[region_outside]" in copy(a, one, 3, 0, 1, 1, 6)
+        assert "1,0,0,1 has no tiles: its width and its height are 1 or more [region_empty]" in (
+            copy(a, one[:0], 1, 0, 0, 1, 6))
         assert "[symbol_number]" in copy(77, one, 0, 0, 1, 1, 6)
         assert "[symbol_is_function]" in copy(r.get_id("scale"), one, 0, 0, 1, 1, 6)
         big = np.zeros(20000, np.float32)

@@ -493,7 +493,7 @@ def test_mistakes_of_a_script(tmp_path):
             "needs inputs and outputs": lambda: region.paint_all(c, [ramp]),
             "inputs and no outputs": lambda: region.create_output_port(
                 c, Edge.TOP, [RoutingPosition().set_output([Route.RAMP])], 1),
-            "must be a Edge": lambda: region.create_output_port(c, "TOP", [ramp], 1),
+            "must be an Edge": lambda: region.create_output_port(c, "TOP", [ramp], 1),
             "the positions must be a list of RoutingPosition": lambda: region.create_output_port(
                 c, Edge.TOP, ramp, 1),
             "the output must be a list of Route": lambda: RoutingPosition().set_output(Route.RAMP),

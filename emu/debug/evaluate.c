@@ -258,7 +258,8 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
                    name);
   const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
   if (!s)
-    return set_why(e, "there is no '%s' here", name);
+    return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
+                   name);
   if (s->is_code) {
     *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
     return true;

@@ -73,12 +73,17 @@ HostRun host_shape_run(const HostShape *shape, uint32_t column, uint32_t row)
 bool host_region_ok(HostSession *session, const WseTransfer *t)
 {
   const Image *image = session_image(session);
-  bool fits = t->width && t->height && (uint64_t)t->x + t->width <= image->width &&
+  bool is_empty = !t->width || !t->height;
+  bool fits = !is_empty && (uint64_t)t->x + t->width <= image->width &&
               (uint64_t)t->y + t->height <= image->height;
   if (!fits) {
     const char *text = arena_printf(diags_scratch(session_diags(session)), "%u,%u,%u,%u", t->x,
                                     t->y, t->width, t->height);
-    diag_region_outside(session_diags(session), HOST_NOWHERE, text, image->width, image->height);
+    if (is_empty)
+      diag_region_empty(session_diags(session), HOST_NOWHERE, text);
+    else
+      diag_region_outside(session_diags(session), HOST_NOWHERE, text, image->width,
+                          image->height);
   }
   return fits;
 }

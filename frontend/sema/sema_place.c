@@ -453,6 +453,8 @@ Operand sema_index(Sema *s, Operand base, const Operand *raw, uint32_t n, Span s
     diag_array_type_form(s->diags, span);
   else
     sema_note_declared(s, &base);
+  if (pool_eq(base.type, POOL(COMPTIME_STRING)))
+    diag_string_bytes(s->diags, span);
   return operand_poison();
 }
 

@@ -55,7 +55,8 @@ def _here():
 
 def _of_type(what, value, kind):
     if not isinstance(value, kind):
-        raise TypeError(f"{what} must be a {kind.__name__}, not {value!r}")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise TypeError(f"{what} must be {article} {kind.__name__}, not {value!r}")
     return value
 
 
