@@ -194,6 +194,17 @@ static bool is_negative(Sema *s, Operand b)
          pool_int_value(s->pool, b.value, &v) && v < 0;
 }
 
+/* Mostly half of a wider number, which is not made wider before the shift. */
+static void check_amount(Sema *s, Operand a, Operand b, Span span)
+{
+  uint32_t amount;
+  unsigned bits = pool_key(s->pool, a.type).u.int_type.bits;
+  if (!known_amount(s, b, &amount) || amount < bits)
+    return;
+  diag_shifts_all_out(s->diags, span, amount, a.type);
+  diag_widen_first(s->diags, span);
+}
+
 /* The right operand may have another width. */
 static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
@@ -223,6 +234,7 @@ static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span sp
     diag_not_comptime(s->diags, span);
     return operand_poison();
   }
+  check_amount(s, a, b, span);
   return emit_shift(s, op, a, b);
 }
 
