@@ -397,10 +397,13 @@ static Unit unit_upstream(Report *r, Unit to, Port port)
   return why;
 }
 
-/* A neighbour holds wavelets of the color for this router, which takes none from that side. */
+/* A neighbour, or the tile itself, holds wavelets of the color for this router, which takes none
+ * from that side. */
 static bool waits_at_closed_side(Report *r, Unit at)
 {
   unsigned open = report_look(r, at.tile)->colors[at.index].rx;
+  if (!(open & port_bit(PORT_RAMP)) && sender_here(r, at).kind != UNIT_END)
+    return true;
   for (unsigned p = 0; p < PORT_RAMP; p++) {
     uint32_t next = program_neighbour(r->program, at.tile, (Port)p);
     if (open >> p & 1 || next == (uint32_t)NO_TILE)
