@@ -13,9 +13,8 @@ static HOT void start_tile(Visit *v, FastTile *t)
   memset(v->popped, 0, sizeof v->popped);
 }
 
-static HOT void visit(Visit *v, uint32_t index)
+static HOT void visit(Visit *v, FastTile *t, uint32_t index)
 {
-  FastTile *t = &v->engine->tiles[index];
   if (UNLIKELY(v->worker->account.counts))
     fast_count_as(v->worker, t);
   if (!FAST_TRACED && LIKELY(visit_stream(v, t, index)))
@@ -62,7 +61,7 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
   v->worker->visits += bits_count(bits);
   for (unsigned bit_at = WORD_BITS; bit_at-- > 0;)
     if (bits >> bit_at & 1)
-      visit(v, v->first + bit_at);
+      visit(v, &v->engine->tiles[v->first + bit_at], v->first + bit_at);
 }
 
 /* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
@@ -125,29 +124,30 @@ static HOT void prefetch_links(const FastTile *t)
     fast_prefetch_ahead(t->ahead);
 }
 
-/* For the visits to these tiles, of which the first is the next one; `down`: places to the tile
+/* For the visits to these tiles, of which the first is the next one; `down`: bytes to the tile
  * below, whose router they may send to. */
-static HOT void prefetch_next(const FastTile *first, uint64_t bits, size_t down)
+static HOT void prefetch_next(const FastTile *first, uint64_t bits, ptrdiff_t down)
 {
   const FastTile *next = &first[__builtin_ctzll(bits)];
-  uint64_t behind = bits & (bits - 1);
+  uint64_t left = bits & (bits - 1);
   if (next->in || next->out) {
     prefetch_elements(next);
     return;
   }
   prefetch_links(next);
-  prefetch_colors(&next[down]);
-  if (!behind)
+  prefetch_colors((const FastTile *)(const void *)((const char *)next + down));
+  if (!left)
     return;
-  prefetch_rest(&first[__builtin_ctzll(behind)]);
-  __builtin_prefetch(&first[(unsigned)__builtin_ctzll(behind) + down]);
+  const FastTile *behind = &first[__builtin_ctzll(left)];
+  prefetch_rest(behind);
+  __builtin_prefetch((const char *)behind + down);
 }
 
 static HOT void visit_forwards(Visit *v, uint64_t bits)
 {
-  const FastTile *first = &v->engine->tiles[v->first];
+  FastTile *first = &v->engine->tiles[v->first];
   bool fetches = v->engine->fetches && (bits & (bits - 1));
-  size_t down = v->row + 1 < v->engine->height ? v->engine->width : 0;
+  ptrdiff_t down = v->row + 1 < v->engine->height ? v->engine->stride[PORT_SOUTH] : 0;
   if (fetches)
     prefetch_streams(first, bits);
   while (bits) {
@@ -156,7 +156,7 @@ static HOT void visit_forwards(Visit *v, uint64_t bits)
     v->worker->visits++;
     if (bits && fetches)
       prefetch_next(first, bits, down);
-    visit(v, v->first + bit_at);
+    visit(v, &first[bit_at], v->first + bit_at);
   }
 }
 
