@@ -197,7 +197,8 @@ static uint64_t take_steps(Visit *v, uint64_t end, uint64_t last)
       goes_on = step_row(v, &rows, &code);
       continue;
     }
-    const ScalarCode *next = code->odd & SCALAR_DESCRIPTOR ? step_descriptor(v, code) : NULL;
+    const ScalarCode *next = code->odd & SCALAR_DESCRIPTOR ? step_descriptor(v, &rows, code)
+                                                          : NULL;
     if (next) {
       code = next;
       continue;

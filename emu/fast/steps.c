@@ -258,9 +258,10 @@ static HOT bool change_descriptor(Visit *v, const ScalarCode *code, DsrState *ds
   return true;
 }
 
-/* Loads, changes or reads one of the tile's own descriptors, as such an instruction mostly does.
+/* Loads, changes or reads one of the tile's own descriptors, as such an instruction mostly does; it
+ * pays with the rows.
  * NULL: nothing has been done; else the next instruction. */
-static HOT const ScalarCode *step_descriptor(Visit *v, const ScalarCode *code)
+static HOT const ScalarCode *step_descriptor(Visit *v, ScalarRun *rows, const ScalarCode *code)
 {
   Tile *core = &v->tile->core;
   uint64_t cycle = core->ready;
@@ -270,7 +271,8 @@ static HOT const ScalarCode *step_descriptor(Visit *v, const ScalarCode *code)
     return NULL;
   mark_issue(v->tile->ahead, cycle);
   core->pc = (uint16_t)(core->pc + code->words * 2);
-  core->ready = cycle + scalar_pay(code->pay[longer], v->worker->log.stats.paid);
+  core->ready = cycle + (code->pay[longer] & SCALAR_PAY_MASK);
+  rows->paid += code->pay[longer];
   return code + code->words;
 }
 
@@ -352,7 +354,8 @@ static bool steps_ahead(Visit *v, const Insn *insn, uint64_t end)
   }
 }
 
-/* The rows of a stretch, in cycles before `end`: end_rows counts what they pay. */
+/* The rows of a stretch, in cycles before `end`: end_rows counts what they pay, and what
+ * instructions about descriptors pay between them. */
 static HOT ScalarRun begin_rows(const Visit *v, uint64_t end)
 {
   FastTile *t = v->tile;
