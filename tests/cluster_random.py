@@ -115,7 +115,7 @@ def outcome(cluster, folder, processes=0, extra=()):
     out.mkdir()
     file = cluster_run.write(folder / "c.json", cluster.file)
     args = [f"--cluster={file}", *(a.replace("{out}", str(out)) for a in cluster.args),
-            f"--stats={out}/s.json", *extra]
+            f"--stats={out}/s.json", f"--progress={10 * MOST_SECONDS}", *extra]
     limits = {"expect": None, "timeout": MOST_SECONDS}
     ran = ranks_run.emu(processes, *args, **limits) if processes else harness.emu(*args, **limits)
     stats = out / "s.json"

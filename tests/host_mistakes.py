@@ -76,7 +76,7 @@ CASES = {
         ["ValueError", "1,0,3,2 leaves the program's rectangle of 3 x 2"]),
     "an empty rectangle": (
         RUNNING, "r.memcpy_h2d(a, x, 0, 0, 0, 2, 6, **WIDE)",
-        ["ValueError", "0,0,0,2 leaves the program's rectangle of 3 x 2"]),
+        ["ValueError", "the region 0,0,0,2 has no tiles"]),
     "a text for a data type": (
         RUNNING, "r.memcpy_h2d(a, x, 0, 0, 3, 2, 6, **{**WIDE, 'data_type': 'f32'})",
         ["TypeError", "MemcpyDataType.MEMCPY_32BIT", "'f32'"]),

@@ -83,8 +83,11 @@ def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
     cycles = cycles_shown(said)
     assert len(cycles) >= 2 and cycles[-1] < LIMIT
     assert ERASED + b"error: " in said            # the line is gone before the report
+    began = time.monotonic()
     ran = harness.run(args, expect=4)
-    assert "tiles awake" not in ran.err and "\r" not in ran.err
+    is_slow = time.monotonic() - began >= 30      # the machine: a first line is due
+    assert is_slow or "tiles awake" not in ran.err
+    assert "\r" not in ran.err
     silent = json.loads(stats.read_text())
     of_the_run = [k for k in shown if "second" in k or k == "peak_rss_bytes"]
     for key in of_the_run:
@@ -164,7 +167,7 @@ def test_a_run_on_several_processes(image):
     args = ranks_run.command(2, harness.tool("wse-emu"), image, SOON)
     code, said = on_terminal(args, enough=3, env=ranks_run.ENVIRONMENT)
     assert code != 0 and len(cycles_shown(said)) >= 3
-    ran = ranks_run.emu(2, image, f"--max-cycles={LIMIT}", expect=4, timeout=300)
+    ran = ranks_run.emu(2, image, f"--max-cycles={LIMIT}", "--progress=1000", expect=4, timeout=300)
     assert "tiles awake" not in ran.err and ERASED.decode() not in ran.err
 
 
@@ -240,7 +243,7 @@ const prt = @import_module("<simprint>");
 const id = @get_local_task_id(8);
 var n: u32 = 0;
 task go() void {
-  while (n < 4000000000) { n += 1; if (n % 20000 == 0) prt.fmt_no_nl("at {d}\\n", .{n}); }
+  while (n < 4000000000) { n += 1; if (n % 2000 == 0) prt.fmt_no_nl("at {d}\\n", .{n}); }
 }
 comptime { @bind_local_task(go, id); @activate(id); }
 """)

@@ -292,18 +292,19 @@ def test_an_all_to_all_along_rows_and_columns_at_once_takes_few_cycles(tmp_path,
 
 def test_an_all_to_all_along_both_takes_lengths_and_tiles_as_they_come(tmp_path):
     """Lengths that are usual, also with windows of two words, and others in turn; a length of one
-    has no second half."""
-    for size in range(2, 9):
-        for usual in (12, 10, 9, 3, 2):
-            streams.run(tmp_path, {"kind": streams.ALLTOALL_BOTH, "shape": lines.RECTANGLE,
-                                   "width": size, "height": 10 - size, "element": usual % 3,
-                                   "skew": 300}, (1, usual, 2, usual, 0, 8, 1, usual), seed=size,
-                        arch=("wse2", "wse3")[size % 2])
+    has no second half.  A third of the pairs, another one with each commit."""
+    pairs = [(size, usual) for size in range(2, 9) for usual in (12, 10, 9, 3, 2)]
+    for size, usual in harness.commit_random("along both").permutation(pairs)[:12].tolist():
+        streams.run(tmp_path, {"kind": streams.ALLTOALL_BOTH, "shape": lines.RECTANGLE,
+                               "width": size, "height": 10 - size, "element": usual % 3,
+                               "skew": 300}, (1, usual, 2, usual, 0, 8, 1, usual), seed=size,
+                    arch=("wse2", "wse3")[size % 2])
 
 
 def test_the_plan_of_an_all_to_all_takes_the_fastest_one(tmp_path):
-    for width, height, n in ((7, 7, 1), (7, 7, 3), (7, 7, 8), (7, 7, 48), (6, 6, 2), (7, 4, 2),
-                             (8, 1, 30), (9, 2, 1)):
+    """Four of eight sizes, others with each commit."""
+    sizes = ((7, 7, 1), (7, 7, 3), (7, 7, 8), (7, 7, 48), (6, 6, 2), (7, 4, 2), (8, 1, 30), (9, 2, 1))
+    for width, height, n in harness.commit_random("fastest plan").permutation(sizes)[:4].tolist():
         cycles = [streams.cycles_of(streams.run(tmp_path, {
             "kind": kind, "shape": lines.RECTANGLE, "width": width, "height": height,
             "with_task": 1, "classes": 3}, (n,)))
