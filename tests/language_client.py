@@ -154,6 +154,12 @@ class Client:
             self.take(max(0.1, end - time.monotonic()))
         return self.published[doc.path][1]
 
+    def wait_for(self, doc, codes):
+        """Until this version of the document has messages with these codes, and no others."""
+        end = time.monotonic() + self.timeout
+        while [m["code"] for m in self.wait(doc) if m["code"] != "unused"] != codes:
+            self.take(max(0.1, end - time.monotonic()))
+
     def ask(self, what, doc, place=None, **more):
         params = {"textDocument": {"uri": doc.uri}, **more}
         if place is not None:

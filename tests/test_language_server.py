@@ -189,6 +189,29 @@ def test_a_file_alone_is_checked_alone(client, tmp_path):
     assert message["code"] == "type_mismatch"
 
 
+def test_a_layout_with_errors_does_not_hide_the_messages_of_other_files(client, tmp_path):
+    """The program of a tile is then checked alone, until the layout has no errors."""
+    layout = "layout { @set_rectangle(width, 1); @set_tile_code(0, 0, \"pe.csl\", .{ .n = 3 });" \
+             " @export_name(\"f\", fn() void); }\n"
+    tile = "param n: u16;\nvar y: u16 = 0;\nfn f() void { y = @as(f32, 1.0); y = n; }\n" \
+           "comptime { @export_symbol(f); }\n"
+    (tmp_path / "layout.csl").write_text("param width: u16;\n" + layout)
+    (tmp_path / "pe.csl").write_text(tile)
+    main, doc = client.open(tmp_path / "layout.csl"), client.open(tmp_path / "pe.csl")
+    assert [m["code"] for m in client.wait(main)] == ["unbound_param"]
+    client.wait_for(doc, ["type_mismatch"])
+    client.change(doc, tile.replace("@as(f32, 1.0)", "4"))
+    client.wait_for(doc, [])
+    client.change(doc, tile.replace("@as(f32, 1.0)", "missing"))
+    client.wait_for(doc, ["undeclared"])
+    client.change(main, "const width = 2;\n" + layout)
+    client.wait_for(main, ["tile_without_code"])
+    client.wait_for(doc, ["undeclared"])
+    client.change(main, "const width = 1;\n" + layout)
+    client.wait_for(main, [])
+    client.wait_for(doc, ["undeclared"])
+
+
 def test_a_message_of_two_programs_is_shown_once(client, project):
     script = (project / "commands.sh").read_text()
     (project / "commands_wse2.sh").write_text(script.replace("wse3", "wse2").replace(

@@ -26,6 +26,7 @@ typedef struct {
   int to, from;            /* pipes */
   char *input;             /* stb_ds: what came and is no whole line yet */
   bool has_result;         /* of this child */
+  bool fails_early;        /* in its layout: the code of its tiles is not checked */
   char **files;            /* stb_ds: that it has read, now or before */
   json_t *messages;        /* by path */
 } ServedProgram;
@@ -275,23 +276,48 @@ static void publish(Server *s, const ServedProgram *p)
   json_decref(paths);
 }
 
-/* A file that no program imports is checked alone, and no longer when one imports it. */
+/* An error in the file that the program is named by, mostly its layout: without that, nothing says
+ * what the tiles' code is for, so it is not checked. */
+static bool fails_early(const ServedProgram *p)
+{
+  enum { SEVERITY_ERROR = 1 };
+  char *main_file = path_resolved(p->call.folder, p->call.argv[0]);
+  bool fails = false;
+  json_t *message;
+  size_t i;
+  json_array_foreach(json_object_get(p->messages, main_file), i, message)
+    fails |= json_integer_value(json_object_get(message, "severity")) == SEVERITY_ERROR;
+  free(main_file);
+  return fails;
+}
+
+static bool checks_file(const ServedProgram *p, const char *path)
+{
+  if (p->is_alone || !reads_file(p, path))
+    return false;
+  char *main_file = path_resolved(p->call.folder, p->call.argv[0]);
+  bool is_main = strcmp(main_file, path) == 0;
+  free(main_file);
+  return is_main || !p->fails_early;
+}
+
+/* A file that no program checks is checked alone, and no longer when one does. */
 static void settle_alone(Server *s)
 {
   for (size_t i = 0; i < arrlenu(s->documents); i++) {
     const char *path = s->documents[i].path;
-    bool is_known = true, is_read = false;
+    bool is_known = true, is_checked = false;
     size_t alone = SIZE_MAX;
     for (size_t k = 0; k < arrlenu(s->programs); k++) {
       const ServedProgram *p = s->programs[k];
       bool is_it = p->is_alone && strcmp(p->call.argv[0], path) == 0;
       alone = is_it ? k : alone;
       is_known = is_known && (p->has_result || p->is_alone);
-      is_read = is_read || (!p->is_alone && reads_file(p, path));
+      is_checked = is_checked || checks_file(p, path);
     }
-    if (is_read && alone != SIZE_MAX)
+    if (is_checked && alone != SIZE_MAX)
       remove_program(s, alone);
-    else if (is_known && !is_read && alone == SIZE_MAX)
+    else if (is_known && !is_checked && alone == SIZE_MAX)
       add_program(s, project_alone(path), true);
   }
 }
@@ -311,6 +337,7 @@ static void take_result(Server *s, ServedProgram *p, const json_t *result)
   take_files(p, json_object_get(result, "files"));
   json_decref(p->messages);
   p->messages = json_incref(json_object_get(result, "messages"));
+  p->fails_early = fails_early(p);
   settle_alone(s);
   publish(s, p);
 }
