@@ -42,6 +42,13 @@ def test_more_than_twenty_errors_are_shown(tmp_path):
     assert "too many errors" in harness.cslc(path, "-o", tmp_path / "o.bin", expect=1).err
 
 
+def test_a_variable_of_an_unknown_value_has_its_type():
+    """What a parameter without a value gives it is not known; what the code does with it is."""
+    code, err = from_stdin("param n: u16;\nvar x: u16 = n + 1;\n"
+                           "fn f() void { x = 2.5; x = n; }\ncomptime { @export_symbol(f); }\n")
+    assert code == 1 and err.count(": error: ") == 1 and "<stdin>:3:19" in err
+
+
 def test_standard_input():
     assert from_stdin("export var x: u16 = 1;\n") == (0, "")
     code, err = from_stdin("export var x u16;\n", "--diag-format=json")

@@ -498,6 +498,8 @@ static bool resolve_value(Sema *s, Decl *d)
   } else {
     o = sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
   }
+  if (operand_is_poison(o) && d->kind == DECL_VAR && n->type != NULL)
+    return sema_check_run_time(s, type, n->type->span);    /* for the code that uses it */
   if (operand_is_poison(o))
     return false;
   /* A value keeps its own type under comptime_struct. */
