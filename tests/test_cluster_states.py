@@ -20,9 +20,13 @@ def images(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("number", range(10))
+ONCE_DIFFERENT = 184942         # the report of an assertion reads the stack
+
+
+@pytest.mark.parametrize("number", [*range(10), ONCE_DIFFERENT])
 def test_random_clusters_go_on(number, images):
-    seed = int(harness.commit_random("cluster states").integers(10 ** 6)) + number
+    seed = number if number == ONCE_DIFFERENT else \
+        int(harness.commit_random("cluster states").integers(10 ** 6)) + number
     cluster = cluster_random.without_trace(cluster_random.RandomCluster(seed))
     found, _ = cluster_random.restart_differences(cluster, images, random.Random(seed), WAYS)
     assert not found, seed

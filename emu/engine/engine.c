@@ -244,9 +244,10 @@ static void inspect_thread(Turn *turn, unsigned i, InspectThread *out)
   const Tile *t = turn->tile;
   const Thread *th = &t->threads[i];
   GroupPlan plan = {0};
+  if (i == MAIN_THREAD)
+    out->pc = t->pc;
   if (i == MAIN_THREAD && t->running) {
     out->state = THREAD_RUNNING;
-    out->pc = t->pc;
     out->task = (TaskKind)t->task;
     out->task_id = t->task_id;
   }

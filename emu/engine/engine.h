@@ -320,7 +320,7 @@ typedef struct {
   StallCause stalled;           /* THREAD_VECTOR: the wait that the statistics do not have yet */
   uint64_t stalled_since;
   uint8_t stream;               /* STALL_INPUT: 1 src0, 2 src1; STALL_OUTPUT: 0 dest */
-  uint16_t pc;                  /* main: next instruction, or the vector instruction */
+  uint16_t pc;                  /* main: next, last, or vector instruction */
   const VecRun *run;            /* THREAD_VECTOR */
   TaskKind task;                /* main: what runs */
   uint8_t task_id;

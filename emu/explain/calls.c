@@ -14,23 +14,31 @@ const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc)
 }
 
 /* A fault ends the tile's thread, which stands at the instruction. */
-static bool has_faulted(Engine *engine, uint32_t tile, const Tile *core)
+static bool has_faulted(Engine *engine, uint32_t tile, uint16_t pc)
 {
   size_t n;
   const Fault *faults = engine->ops->faults(engine, &n);
-  return n && engine->stopped && faults[n - 1].tile == tile && faults[n - 1].pc == core->pc;
+  for (size_t i = 0; engine->stopped && i < n; i++)
+    if (faults[i].tile == tile && faults[i].pc == pc)
+      return true;
+  return false;
 }
 
+/* By what all processes of a run can ask each other for. */
 bool calls_top(Engine *engine, const Program *program, uint32_t tile, Call *call)
 {
   const ClassCode *cls = program_class(program, tile);
-  const Tile *core = engine->ops->tile(engine, tile, false);
-  if (!cls || !core || !(core->running || has_faulted(engine, tile, core)))
+  const Registers *registers = engine->ops->registers(engine, tile);
+  InspectTile at;
+  if (!cls || !registers)
     return false;
-  const VecRun *run = core->threads[MAIN_THREAD].run;
-  uint16_t pc = run ? run->pc : core->pc;
-  *call = (Call){.pc = pc, .place = pc, .sp = core->regs.r[program->machine->sp_register],
-                 .info = calls_function(cls->image, pc), .is_top = true};
+  uint32_t sp = registers->r[program->machine->sp_register];
+  engine->ops->inspect(engine, tile, &at);
+  const InspectThread *thread = &at.threads[MAIN_THREAD];
+  if (thread->state == THREAD_IDLE && !has_faulted(engine, tile, thread->pc))
+    return false;
+  *call = (Call){.pc = thread->pc, .place = thread->pc, .sp = sp,
+                 .info = calls_function(cls->image, thread->pc), .is_top = true};
   return true;
 }
 

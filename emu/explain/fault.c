@@ -232,7 +232,7 @@ static void print_callers(const Program *program, Engine *engine, const Fault *f
   const ClassCode *cls = program_class(program, fault->tile);
   Call call;
   print_inlined(program, cls, fault->pc, out);
-  if (!is_last(engine, fault) || !calls_top(engine, program, fault->tile, &call) ||
+  if (!engine || !is_last(engine, fault) || !calls_top(engine, program, fault->tile, &call) ||
       call.pc != fault->pc)
     return;
   unsigned shown = 0;

@@ -265,17 +265,11 @@ char *observers_stop_text(const HostSession *s)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
-/* The engine whose tiles are shown. */
-static Engine *shown_engine(const HostSession *s)
-{
-  return session_is_recorded(s) ? recorder_shown(s->engine) : s->engine;
-}
-
 static void dump_region(HostSession *s, const uint32_t region[4], FILE *out)
 {
   for (uint32_t y = region[1]; y < region[1] + region[3]; y++)
     for (uint32_t x = region[0]; x < region[0] + region[2]; x++)
-      dump_tile(shown_engine(s), s->program, program_tile(s->program, x, y), out);
+      dump_tile(session_shown(s), s->program, program_tile(s->program, x, y), out);
 }
 
 static void dump_touched(HostSession *s, FILE *out)
@@ -288,7 +282,7 @@ static void dump_touched(HostSession *s, FILE *out)
       fprintf(out, "and more tiles; --dump=X,Y,W,H chooses\n");
       return;
     }
-    dump_tile(shown_engine(s), s->program, t, out);
+    dump_tile(session_shown(s), s->program, t, out);
   }
 }
 
@@ -316,7 +310,7 @@ void session_observed(HostSession *s)
   if (s->options.has_dump)
     dump_region(s, s->options.dump, out);
   else if (o->stopped && !o->stop.by_cycle)
-    dump_tile(shown_engine(s), s->program, o->stopped_at.tile, out);
+    dump_tile(session_shown(s), s->program, o->stopped_at.tile, out);
   else if (o->stopped)
     dump_touched(s, out);
 }
@@ -335,7 +329,7 @@ void session_write_page(HostSession *s, const char *title, bool data_only, FILE 
                      .findings = s->error.message, .data_only = data_only};
   if (session_is_partial(s) && !*texts.findings)
     texts.findings = "The run has not come to its end.\n";
-  page_write(s->observers->page, s->observers->profile, s->engine, &texts, out);
+  page_write(s->observers->page, s->observers->profile, session_shown(s), &texts, out);
   free(text);
 }
 

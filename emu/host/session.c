@@ -80,9 +80,7 @@ static StateFile *open_state(HostSession *s, const char *path, ImageMark image)
 static Engine *state_engine(const HostSession *s)
 {
   Timeline *timeline = timeline_of(s->engine);
-  return timeline                 ? timeline_engine(timeline)
-         : session_is_recorded(s) ? recorder_shown(s->engine)
-                                  : s->engine;
+  return timeline ? timeline_engine(timeline) : session_shown(s);
 }
 
 /* A debugger or a reader of cores opens a state to look at it. */
@@ -358,7 +356,7 @@ static void warn_untaken(HostSession *s)
                              .tile = tile, .color = record->untaken_color, .pc = PC_RETURN,
                              .value = record->untaken_payload}));
   }
-  faults_print(s->program, s->engine, found, arrlenu(found), "warning, not an ",
+  faults_print(s->program, session_shown(s), found, arrlenu(found), "warning, not an ",
                s->options.warnings);
   arrfree(found);
 }

@@ -85,6 +85,9 @@ static inline bool session_is_recorded(const HostSession *s)
 {
   return s->engine && !s->options.debugger && (s->options.save_state || s->options.load_state);
 }
+/* The engine whose tiles reports show: what they read is no action of the host, which a recorder
+ * would keep. */
+Engine *session_shown(const HostSession *session);
 /* The symbol of a tile's program, or NULL after reporting. */
 const ImageSymbol *session_symbol(HostSession *session, uint32_t tile, const char *name);
 /* Every later operation gets the current error. */

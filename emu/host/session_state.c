@@ -123,7 +123,7 @@ void session_warn_hazards(HostSession *s)
 {
   Fault *faults = session_faults(s, CHECK_WARN, s->hazards_told);
   if (s->options.warnings)
-    faults_print(s->program, s->engine, faults, arrlenu(faults), "warning, not an ",
+    faults_print(s->program, session_shown(s), faults, arrlenu(faults), "warning, not an ",
                  s->options.warnings);
   s->ops->faults(s->engine, &s->hazards_told);
   arrfree(faults);
@@ -279,6 +279,11 @@ bool session_poke(HostSession *s, uint32_t tile, const ImageBinding *binding, ui
   uint32_t address;
   return session_data_address(s, tile, binding, &address) &&
          s->ops->mem_write(s->engine, tile, address, from, bytes);
+}
+
+Engine *session_shown(const HostSession *s)
+{
+  return session_is_recorded(s) ? recorder_shown(s->engine) : s->engine;
 }
 
 const ImageSymbol *session_symbol(HostSession *s, uint32_t tile, const char *name)

@@ -67,7 +67,7 @@ static WseStatus fault_error(HostSession *s)
   size_t size;
   char *text = NULL;
   FILE *out = base_text_open(&text, &size);
-  faults_print(s->program, s->engine, faults, arrlenu(faults), "", out);
+  faults_print(s->program, session_shown(s), faults, arrlenu(faults), "", out);
   base_text_close(out, &text);
   session_fail(s, WSE_FAULT, text);
   if (arrlenu(faults)) {
