@@ -24,7 +24,7 @@ static bool has_faulted(Engine *engine, uint32_t tile, uint16_t pc)
   return false;
 }
 
-/* By what all processes of a run can ask each other for. */
+/* Asks the engine only what it can find out from other processes. */
 bool calls_top(Engine *engine, const Program *program, uint32_t tile, Call *call)
 {
   const ClassCode *cls = program_class(program, tile);

@@ -276,12 +276,18 @@ static void publish(Server *s, const ServedProgram *p)
   json_decref(paths);
 }
 
-/* An error in the file that the program is named by, mostly its layout: without that, nothing says
- * what the tiles' code is for, so it is not checked. */
-static bool fails_early(const ServedProgram *p)
+/* The path of the file that cslc gets, mostly a layout; from malloc. */
+static char *path_of_main(const ServedProgram *p)
+{
+  return path_resolved(p->call.folder, p->call.argv[0]);
+}
+
+/* An error in the main file: without a layout nothing says what the tiles' code is for, so that is
+ * not checked. */
+static bool has_main_error(const ServedProgram *p)
 {
   enum { SEVERITY_ERROR = 1 };
-  char *main_file = path_resolved(p->call.folder, p->call.argv[0]);
+  char *main_file = path_of_main(p);
   bool fails = false;
   json_t *message;
   size_t i;
@@ -295,7 +301,7 @@ static bool checks_file(const ServedProgram *p, const char *path)
 {
   if (p->is_alone || !reads_file(p, path))
     return false;
-  char *main_file = path_resolved(p->call.folder, p->call.argv[0]);
+  char *main_file = path_of_main(p);
   bool is_main = strcmp(main_file, path) == 0;
   free(main_file);
   return is_main || !p->fails_early;
@@ -337,7 +343,7 @@ static void take_result(Server *s, ServedProgram *p, const json_t *result)
   take_files(p, json_object_get(result, "files"));
   json_decref(p->messages);
   p->messages = json_incref(json_object_get(result, "messages"));
-  p->fails_early = fails_early(p);
+  p->fails_early = has_main_error(p);
   settle_alone(s);
   publish(s, p);
 }
@@ -345,7 +351,7 @@ static void take_result(Server *s, ServedProgram *p, const json_t *result)
 /* The child is gone before its result: the main file says so. */
 static void take_failure(Server *s, ServedProgram *p)
 {
-  char *main_file = path_resolved(p->call.folder, p->call.argv[0]);
+  char *main_file = path_of_main(p);
   const char *text = "cslc cannot check this program: its options are wrong, or it has an internal "
                      "error; 'cslc --check' shows which";
   json_t *result = json_pack("{s:[s],s:{s:[{s:{s:{s:i,s:i},s:{s:i,s:i}},s:i,s:s,s:s}]}}",
