@@ -42,6 +42,14 @@ def tool(name):
     return str(path)
 
 
+def unit_test(name):
+    """The program of tests/unit/NAME.c.  A build that is not sanitized makes most of these only when
+    a claim asks for them."""
+    subprocess.run(["cmake", "--build", bin_dir().parent, "--target", f"unit-{name}"], check=True,
+                   stdout=subprocess.DEVNULL)
+    return tool(f"unit-{name}")
+
+
 @dataclass
 class Ran:
     """What a program did: exit code, stdout, stderr."""

@@ -108,9 +108,11 @@ def run_script(program, folder, env=None, keyword="''"):
                                        expect=None))
 
 
-@pytest.mark.parametrize("way", ("WSE_ARGS", "text", "list"))
-@pytest.mark.parametrize("option", [name for name, row in ROWS.items() if row])
-def test_the_option_does_what_it_says(program, tmp_path, option, way):
+OPTIONS = [name for name, row in ROWS.items() if row]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_the_option_does_what_it_says(program, tmp_path, option, way="WSE_ARGS"):
     words, shows = ROWS[option]
     words = words.replace("before.state", str(program / "before.state"))
     if way == "WSE_ARGS":
@@ -120,6 +122,15 @@ def test_the_option_does_what_it_says(program, tmp_path, option, way):
                              keyword=repr(words if way == "text" else words.split()))
     assert shows(outcome), (outcome.code, outcome.out, outcome.err)
     assert outcome.code in (0, 1), outcome.err
+
+
+@pytest.mark.parametrize("way", ("text", "list"))
+def test_an_option_of_the_script_does_what_it_says(program, tmp_path, way):
+    """Five of the options, others with each commit."""
+    for option in harness.commit_random(f"host options {way}").permutation(OPTIONS)[:5]:
+        folder = tmp_path / option.strip("-")
+        folder.mkdir()
+        test_the_option_does_what_it_says(program, folder, option, way)
 
 
 def test_the_environment_overrides_the_script(program, tmp_path):

@@ -168,7 +168,7 @@ def test_host_scripts_go_on(way, tmp_path):
     whole = host_run.script(folder, HOST, env={"WSE_ARGS": f"--stats={tmp_path}/s.json"}).out
     end = json.loads((tmp_path / "s.json").read_text())["phases"][-1]["end"]
     state, options = tmp_path / "state", " ".join(WAYS[way])
-    for cycle in harness.commit_random("host states" + way).integers(1, end, 3):
+    for cycle in harness.commit_random("host states" + way).integers(1, end, 2):
         ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder, expect=1, env={
             "WSE_ARGS": f"{options} --max-cycles={cycle} --save-state={state}"})
         assert "reached its limit" in ran.err

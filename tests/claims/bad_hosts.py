@@ -30,7 +30,7 @@ def main():
     claims.equals("Python: mistakes explained", len(explained), len(host_mistakes.CASES))
     claims.equals("Python: of those asked for", sum(n in explained for n in ASKED_FOR),
                   len(ASKED_FOR))
-    done = subprocess.run([harness.tool("unit-host_mistakes")], stdin=subprocess.DEVNULL, text=True,
+    done = subprocess.run([harness.unit_test("host_mistakes")], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(done.stdout)
     claims.equals("C: of those asked for",

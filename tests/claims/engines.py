@@ -20,7 +20,7 @@ STREAMS = int(os.environ.get("ENGINES_STREAMS", "10000"))
 
 def compare(images=(), seeds=1, streams=1):
     """What unit-engine_diff says, and whether all comparisons held."""
-    ran = harness.run([harness.tool("unit-engine_diff")], expect=None, timeout=3000,
+    ran = harness.run([harness.unit_test("engine_diff")], expect=None, timeout=3000,
                       env={"ENGINE_DIFF_SEEDS": str(seeds), "ENGINE_DIFF_STREAMS": str(streams),
                            "ENGINE_DIFF_IMAGES": ":".join(map(str, images))})
     if ran.code:

@@ -15,7 +15,7 @@ def passed_units(name):
     """The tests of a unit executable that pass on both engines."""
     good = None
     for engine in ("reference", "fast"):
-        ran = harness.run([harness.tool(f"unit-{name}")], expect=None, timeout=600,
+        ran = harness.run([harness.unit_test(name)], expect=None, timeout=600,
                           env={"EMU_ENGINE": engine})
         ok = set(re.findall(r"^\[ +OK \] (\w+)", ran.out + ran.err, re.M))
         good = ok if good is None else good & ok

@@ -43,7 +43,7 @@ def main():
               re.finditer(r"^SIMD\((\w+),\s*(\d+),\s*(\d+)\)", table, re.M)}
     for name, pair in WIDTHS.items():
         claims.equals(f"width of {name}", widths[name], pair)
-    ran = harness.run([harness.tool("unit-emu_timing")], expect=None)
+    ran = harness.run([harness.unit_test("emu_timing")], expect=None)
     claims.equals("unit-emu_timing: exit code", ran.code, 0)
     claims.equals("the page has the table of assumed rows",
                   report_table.read("sensitivity") == sensitivity.text(), True)
