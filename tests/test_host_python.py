@@ -812,12 +812,6 @@ def test_cs_python_does_not_import_numpy_to_find_it(tmp_path):
     assert (tmp_path / "imports").read_text() == "x"
 
 
-def test_the_runner_of_old_releases_is_named():
-    ran = cs_python("-c", "from cerebras.elf.cs_elf_runner import CSELFRunner", expect=1)
-    assert "ImportError: cerebras.elf, with CSELFRunner, was part of the SDK up to release 0.8" in ran.err
-    assert "SdkRuntime" in ran.err
-
-
 def test_cs_python_hands_on_the_exit_code():
     assert cs_python("-c", "import sys; sys.exit(7)", expect=7).code == 7
 

@@ -469,9 +469,10 @@ static void extend_name(Reader *r, char name[NAME_TEXT])
       !take_text(&ahead, ".") || !read_name(&ahead, next))
     return;
   snprintf(longer, sizeof longer, "%s.%s", name, next);
-  if (!class_symbol(cls->image, longer) || strlen(longer) >= NAME_TEXT)
+  size_t length = strlen(longer);
+  if (!class_symbol(cls->image, longer) || length >= NAME_TEXT)
     return;
-  snprintf(name, NAME_TEXT, "%s", longer);
+  memcpy(name, longer, length + 1);
   *r = ahead;
 }
 

@@ -72,6 +72,8 @@ typedef struct {
   const ClusterMember *member;  /* a wafer of a cluster, with which it runs; NULL: alone */
   ClusterStates *states;        /* of its cluster; NULL: none are written or gone on from */
   const atomic_int *interrupt;  /* that of another session, for all of a cluster; NULL: its own */
+  const WsePort *ports;         /* live as long as the session */
+  uint32_t n_ports;
 } SessionOptions;
 
 #define HOST_DEFAULT_MAX_CYCLES 1000000000
@@ -123,6 +125,13 @@ const ImageBinding *session_binding(const HostSession *session, uint32_t tile,
 uint32_t session_extent(const HostSession *session, uint32_t export_index);
 /* The same on one tile: tiles may hold arrays of different lengths under one name. */
 uint32_t session_tile_extent(const HostSession *session, uint32_t tile, uint32_t export_index);
+
+/* Words at the ports of the options, as in wse.h. */
+WseStatus session_port_send(HostSession *session, uint32_t port, const uint32_t *words, size_t n,
+                            bool control);
+WseStatus session_port_take(HostSession *session, uint32_t port, uint32_t *words, size_t max,
+                            size_t *n);
+WseStatus session_port_left(HostSession *session, uint32_t port, size_t *n);
 
 /* Host operations, as in wse.h: with `task` NULL they are done on return. */
 WseStatus session_h2d(HostSession *session, const WseTransfer *transfer, const uint32_t *words,

@@ -105,6 +105,12 @@ static WseStatus set_members(WseProgram *p, const WseOptions *given)
       !host_parse_kinds(given->trace_kinds, session_diags(p->session), &options->trace_kinds))
     return session_usage(p->session);
   p->options.trace_file = given->trace_kinds ? given->trace_file : NULL;
+  if (!given->ports && given->n_ports)
+    return report_missing(p, "ports");
+  size_t ports = given->n_ports * sizeof *given->ports;
+  options->ports = memcpy(arena_alloc(session_arena(p->session), ports, _Alignof(WsePort)),
+                          ports ? given->ports : (const void *)"", ports);
+  options->n_ports = given->n_ports;
   return given->sim_log ? open_output(p, own_name(p, given->sim_log), &p->sim_log) : WSE_OK;
 }
 
@@ -561,6 +567,32 @@ static bool check_tile(WseProgram *p, uint32_t x, uint32_t y, const void *pointe
 static uint32_t tile_at(const WseProgram *p, uint32_t x, uint32_t y)
 {
   return program_tile(session_program(p->session), x, y);
+}
+
+WseStatus wse_port_send(WseProgram *p, uint32_t port, const uint32_t *words, size_t n, bool control)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  return words || !n ? session_port_send(p->session, port, words, n, control)
+                     : report_missing(p, "words");
+}
+
+WseStatus wse_port_take(WseProgram *p, uint32_t port, uint32_t *words, size_t max, size_t *n)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  return n && (words || !max) ? session_port_take(p->session, port, words, max, n)
+                              : report_missing(p, n ? "words" : "n");
+}
+
+WseStatus wse_port_left(WseProgram *p, uint32_t port, size_t *n)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  return n ? session_port_left(p->session, port, n) : report_missing(p, "n");
 }
 
 WseStatus wse_write_symbol(WseProgram *p, uint32_t x, uint32_t y, const char *name,

@@ -138,6 +138,12 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
     diag_ranks_refuse(s->diags, HOST_NOWHERE, ranks_refusal(o));
     return session_usage(s);
   }
+  if (session_border_refusal(o)) {
+    diag_ports_refuse(s->diags, HOST_NOWHERE, session_border_refusal(o));
+    return session_usage(s);
+  }
+  if (session_border_open(s) != WSE_OK)
+    return WSE_USAGE;
   bool by_others = o->member ? home_of(o).process > 0 : ranks_count() > 1;
   s->ops = by_others ? &engine_ranks : home_of(o).ops;
   if (!observers_create(s))
@@ -148,6 +154,7 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                            .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
                            .print = o->print_out ? session_print : NULL, .print_context = s,
                            .home = home_of(o), .counts = observers_counts(s),
+                           .links = o->n_ports ? &s->border : NULL,
                            .pulse = progress_create(s, observers_pulse(s))};
   if (o->member) {
     const char *why = NULL;
@@ -265,6 +272,7 @@ void session_close(HostSession *s)
     free(s->operations[i].received);
   arrfree(s->operations);
   arrfree(s->channels);
+  links_free(&s->border);
   arrfree(s->phases);
   free(s->unblocks_expected);
   free(s->error_text);

@@ -47,6 +47,7 @@ struct HostSession {
   char **prints;                                   /* by tile, stb_ds: its unfinished line */
   const ImageBinding **bindings;                   /* by class, then export */
   HostChannel *channels;
+  EngineLinks border;                              /* gates of the ports of the options */
   Operation *operations;                           /* stb_ds, in order of submission */
   WseTask first_id;                                /* of operations[0]; those before are done */
   size_t first_open;                               /* operations before it are done */
@@ -102,6 +103,13 @@ void session_unasked(HostSession *session, UnaskedWords unasked[MAX_COLORS]);
 /* What was printed and traced so far is there to be read. */
 void session_flush(HostSession *session);
 void session_flush_diags(HostSession *session, FILE *out);
+
+/* ---- border.c */
+
+/* Why a run with ports at the border cannot be; NULL: it can, or has none. */
+const char *session_border_refusal(const SessionOptions *options);
+/* Makes the gates of the ports; WSE_USAGE after reporting a port that cannot be. */
+WseStatus session_border_open(HostSession *session);
 
 /* ---- session_step.c */
 

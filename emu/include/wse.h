@@ -50,6 +50,18 @@ typedef struct {
 typedef enum { WSE_ENGINE_FAST, WSE_ENGINE_REFERENCE } WseEngine;
 typedef enum { WSE_CHECK_OFF, WSE_CHECK_WARN, WSE_CHECK_ERROR } WseCheck;
 
+typedef enum { WSE_NORTH, WSE_SOUTH, WSE_EAST, WSE_WEST } WseSide;
+/* Where words of one color pass the border of the program's rectangle: at a side of a tile, x and y
+ * in the rectangle, that has no neighbour there.  Words of an input enter the tile's router like
+ * those of a neighbour, at most one per cycle and side, while it has room.  Words that the router
+ * sends out at an output are kept for the host; at other places they are lost. */
+typedef struct {
+  uint32_t x, y;
+  WseSide side;
+  uint8_t color;
+  bool input;                  /* to the tile; else from it */
+} WsePort;
+
 /* Zero-initialise, then set what differs from the defaults. */
 typedef struct {
   WseEngine engine;
@@ -60,6 +72,8 @@ typedef struct {
   const char *trace_file;      /* NULL: standard output */
   const char *sim_log;         /* file for output of tiles, lines "@CYCLE text"; NULL: none */
   const char *args;            /* options of wse-emu as text, see below; NULL: the environment's */
+  const WsePort *ports;        /* places where words pass the border of the rectangle */
+  uint32_t n_ports;
 } WseOptions;
 /* `args` has the options that wse-emu has for a run (--check, --trace, --trace-file, --stats,
  * --report, --profile, --engine, --threads, --max-cycles, ...), written as in a shell command, and
@@ -160,6 +174,17 @@ WSE_API bool wse_is_done(WseProgram *program, WseTask task);
 /* Carries out all submitted operations and runs until the fabric is quiet.  A trace or another file
  * that could not be written is a failure, too. */
 WSE_API WseStatus wse_finish(WseProgram *program);
+
+/* Words for the input `port` of the options, by its number from 0: they follow those before and
+ * enter when the program runs.  `control`: they are control wavelets. */
+WSE_API WseStatus wse_port_send(WseProgram *program, uint32_t port, const uint32_t *words, size_t n,
+                                bool control);
+/* Takes up to `max` words that have come out at the output `port`, oldest first; *n: how many.
+ * After the end of a run, too. */
+WSE_API WseStatus wse_port_take(WseProgram *program, uint32_t port, uint32_t *words, size_t max,
+                                size_t *n);
+/* *n: the words that wait at the input `port`; after the end of a run, too. */
+WSE_API WseStatus wse_port_left(WseProgram *program, uint32_t port, size_t *n);
 
 /* Ends the run: the running call, or otherwise the next call that runs, returns WSE_INTERRUPTED.
  * Any thread or signal handler may call it while the handle is open. */

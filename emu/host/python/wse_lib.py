@@ -11,6 +11,17 @@ ENGINE_FAST, ENGINE_REFERENCE = range(2)
 CHECK_OFF, CHECK_WARN, CHECK_ERROR = range(3)
 ROW_MAJOR, COL_MAJOR = range(2)
 EACH_TILE, SAME_IN_COLUMN, SAME_IN_ROW = range(3)
+NORTH, SOUTH, EAST, WEST = range(4)
+
+
+class Port(ctypes.Structure):
+    _fields_ = [
+        ("x", ctypes.c_uint32),
+        ("y", ctypes.c_uint32),
+        ("side", ctypes.c_int),
+        ("color", ctypes.c_uint8),
+        ("input", ctypes.c_bool),
+    ]
 
 
 class Options(ctypes.Structure):
@@ -23,6 +34,8 @@ class Options(ctypes.Structure):
         ("trace_file", ctypes.c_char_p),
         ("sim_log", ctypes.c_char_p),
         ("args", ctypes.c_char_p),
+        ("ports", ctypes.POINTER(Port)),
+        ("n_ports", ctypes.c_uint32),
     ]
 
 
@@ -85,6 +98,7 @@ class Transfer(ctypes.Structure):
 _program = ctypes.c_void_p
 _words = ctypes.POINTER(ctypes.c_uint32)
 _task = ctypes.POINTER(ctypes.c_uint64)
+_size = ctypes.POINTER(ctypes.c_size_t)
 _PROTOTYPES = {
     "wse_open": (ctypes.c_int, [ctypes.c_char_p, ctypes.POINTER(Options), ctypes.POINTER(_program)]),
     "wse_close": (None, [_program]),
@@ -98,6 +112,10 @@ _PROTOTYPES = {
     "wse_h2d": (ctypes.c_int, [_program, ctypes.POINTER(Transfer), _words, _task]),
     "wse_d2h": (ctypes.c_int, [_program, ctypes.POINTER(Transfer), _words, _task]),
     "wse_launch": (ctypes.c_int, [_program, ctypes.c_uint32, _words, ctypes.c_uint32, _task]),
+    "wse_port_send": (ctypes.c_int, [_program, ctypes.c_uint32, _words, ctypes.c_size_t,
+                                     ctypes.c_bool]),
+    "wse_port_take": (ctypes.c_int, [_program, ctypes.c_uint32, _words, ctypes.c_size_t, _size]),
+    "wse_port_left": (ctypes.c_int, [_program, ctypes.c_uint32, _size]),
     "wse_run": (ctypes.c_int, [_program, ctypes.c_uint64]),
     "wse_wait": (ctypes.c_int, [_program, ctypes.c_uint64]),
     "wse_is_done": (ctypes.c_bool, [_program, ctypes.c_uint64]),
@@ -106,8 +124,9 @@ _PROTOTYPES = {
     "wse_cycle": (ctypes.c_uint64, [_program]),
     "wse_statistics": (ctypes.c_char_p, [_program]),
     "wse_read_symbol": (ctypes.c_int, [_program, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_char_p,
-                                       ctypes.c_void_p, ctypes.c_size_t,
-                                       ctypes.POINTER(ctypes.c_size_t)]),
+                                       ctypes.c_void_p, ctypes.c_size_t, _size]),
+    "wse_write_symbol": (ctypes.c_int, [_program, ctypes.c_uint32, ctypes.c_uint32,
+                                        ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t]),
     "wse_symbol_name": (ctypes.c_char_p, [_program, ctypes.c_uint32, ctypes.c_uint32,
                                           ctypes.c_uint32]),
     "wse_dump_core": (ctypes.c_int, [_program, ctypes.c_char_p]),

@@ -17,7 +17,7 @@ from cerebras.sdk.runtime import sdkruntimepybind
 from cerebras.sdk.runtime._platform import refuse_address
 from cerebras.sdk.runtime._tiles import CoreTiles
 
-__all__ = ["debug_util"]
+__all__ = ["debug_util", "read_trace_of"]
 
 _TRACE_BUFFER = "debug_trace_buffer"   # of <debug>, which has the meaning of the words
 _HEAD_WORDS = 2
@@ -108,35 +108,42 @@ class debug_util:
 
     def read_trace(self, col, row, key):
         """What the tile recorded under the key, in order: numbers, booleans and strings."""
-        keys = []
-        for words in self._buffers(col, row):
-            found = _text(words[_HEAD_WORDS:], words[1])
-            if found == key:
-                return self._records(words, _HEAD_WORDS + (words[1] + 1) // 2)
-            keys.append(found)
-        have = f"it has {', '.join(map(repr, keys))}" if keys else "its program imports no <debug>"
-        raise ValueError(f"tile ({col}, {row}) records no trace {key!r}; {have}")
+        return read_trace_of(self._runtime, col, row, key)
 
-    def _buffers(self, col, row):
-        for name in self._runtime.symbols(col, row):
-            if _TRACE_BUFFER in name.split("."):
-                yield [int(w) for w in self._runtime.read_symbol(col, row, name, np.uint16)]
 
-    @staticmethod
-    def _records(words, at):
-        records = []
-        used = min(words[0], len(words))
-        while at < used:
-            kind = words[at]
-            if kind == _STRING:
-                length = words[at + 1]
-                count = (length + 1) // 2
-                records.append(_text(words[at + 2:at + 2 + count], length))
-                at += 2 + count
-            elif kind in _RECORDS:
-                count, read = _RECORDS[kind]
-                records.append(read(words[at + 1:at + 1 + count]))
-                at += 1 + count
-            else:       # the mark of a full buffer, or memory that something else has overwritten
-                break
-        return records
+def read_trace_of(tiles, col, row, key):
+    """The same of any tiles that can be read."""
+    keys = []
+    for words in _buffers(tiles, col, row):
+        found = _text(words[_HEAD_WORDS:], words[1])
+        if found == key:
+            return _read_records(words, _HEAD_WORDS + (words[1] + 1) // 2)
+        keys.append(found)
+    have = f"it has {', '.join(map(repr, keys))}" if keys else "its program imports no <debug>"
+    have += "; an import of <debug> gets a name with .key" if "" in keys else ""
+    raise ValueError(f"tile ({col}, {row}) records no trace {key!r}; {have}")
+
+
+def _buffers(tiles, col, row):
+    for name in tiles.symbols(col, row):
+        if _TRACE_BUFFER in name.split("."):
+            yield [int(w) for w in tiles.read_symbol(col, row, name, np.uint16)]
+
+
+def _read_records(words, at):
+    records = []
+    used = min(words[0], len(words))
+    while at < used:
+        kind = words[at]
+        if kind == _STRING:
+            length = words[at + 1]
+            count = (length + 1) // 2
+            records.append(_text(words[at + 2:at + 2 + count], length))
+            at += 2 + count
+        elif kind in _RECORDS:
+            count, read = _RECORDS[kind]
+            records.append(read(words[at + 1:at + 1 + count]))
+            at += 1 + count
+        else:       # the mark of a full buffer, or memory that something else has overwritten
+            break
+    return records

@@ -11,7 +11,7 @@ import wse_lib
 from cerebras.sdk.runtime._arrays import whole
 from cerebras.sdk.runtime._artifact import layout_of
 
-__all__ = ["CoreTiles", "Tiles", "symbol_name"]
+__all__ = ["CoreTiles", "LoadedTiles", "Tiles", "symbol_name"]
 
 
 def symbol_name(name):
@@ -85,20 +85,34 @@ class Tiles:
         return column, row
 
 
-class CoreTiles(Tiles):
-    """The tiles of the program in `bindir` as a core has them: a file of SdkRuntime.dump_core or of
-    --save-state."""
+class LoadedTiles(Tiles):
+    """The tiles of the program in `bindir` before it runs."""
 
-    def __init__(self, bindir, core):
+    def __init__(self, bindir):
         self._library, self._handle = wse_lib.load(), ctypes.c_void_p()
-        status = self._library.wse_open_core(os.fsencode(bindir), os.fsencode(core),
-                                             ctypes.byref(self._handle))
+        status = self._open(os.fsencode(bindir))
         weakref.finalize(self, self._library.wse_close, self._handle)
         self._check(status)
         self._look_at(Path(bindir).resolve())
+
+    def _open(self, bindir):
+        """Without the options of runs, which would write their files."""
+        return self._library.wse_open(bindir, ctypes.byref(wse_lib.Options(args=b"")),
+                                      ctypes.byref(self._handle))
 
     def _check(self, status):
         if status == wse_lib.OK:
             return
         message = self._library.wse_error(self._handle).contents.message.decode(errors="replace")
         raise (MemoryError if status == wse_lib.NO_MEMORY else ValueError)(message.rstrip("\n"))
+
+
+class CoreTiles(LoadedTiles):
+    """The same as a core has them: a file of SdkRuntime.dump_core or of --save-state."""
+
+    def __init__(self, bindir, core):
+        self._core = os.fsencode(core)
+        super().__init__(bindir)
+
+    def _open(self, bindir):
+        return self._library.wse_open_core(bindir, self._core, ctypes.byref(self._handle))
