@@ -274,10 +274,42 @@ static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
   return operand_value(s, bound);
 }
 
+/* What of a value belongs to the program that made it, or NULL: indices of its own stand for it. */
+static const char *part_of_program(Sema *s, PoolId value)
+{
+  PoolKey k = pool_key(s->pool, value);
+  if (k.kind == PK_FUNC)
+    return "a function";
+  if (k.kind == PK_MODULE)
+    return "a module";
+  if (k.kind == PK_POINTER && k.u.pointer.base_kind != PTR_INTEGER)
+    return "a pointer to a variable";
+  const char *part = NULL;
+  for (uint32_t i = 0; k.kind == PK_AGGREGATE && i < k.u.aggregate.n && part == NULL; i++)
+    part = part_of_program(s, k.u.aggregate.elems[i]);
+  return part;
+}
+
+/* Layout and tiles have programs of their own; only plain values go from one to the other. */
+static bool check_from_layout(Sema *s, const Decl *d, PoolId bound, Span at)
+{
+  if (s->tile == NULL || s->modules[d->module].parent != IR_NO_ID)
+    return true;
+  const char *part = part_of_program(s, value_on_tile(s, bound));
+  if (part == NULL)
+    return true;
+  bool is_inside = pool_kind(s->pool, bound) == PK_AGGREGATE;
+  diag_value_of_layout(s->diags, at, sema_text(s, d->name), is_inside ? "has" : "is", part);
+  diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
+  return false;
+}
+
 static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
 {
   const ModuleInstance *m = &s->modules[d->module];
   Span name_span, at = module_binding_span(s, m, d->name, &name_span);
+  if (!check_from_layout(s, d, bound, at))
+    return operand_poison();
   Operand o = outside_value(s, d, bound, type);
   if (pool_is_none(type) || sema_coercible(s, o, type))
     return sema_coerce(s, o, type, at);
