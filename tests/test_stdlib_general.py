@@ -494,9 +494,11 @@ var e: E = E.a;
 var s: i8 = -7;
 fn main() void {
   p.fmt("{d} {X} {d} {b} {d} {d} {X} {d}", .{ w, w, b, e, @as(u16, 77), s, s, i });
+  p.fmt("{d} {X} {d} {d}", .{ -7, -1, -2147483648, 4294967295 });
 }
 """
-    assert stdlib_run.prints(tmp_path, text) == ["12 C 1 11 77 -7 F9 12"]
+    assert stdlib_run.prints(tmp_path, text) == [
+        "12 C 1 11 77 -7 F9 12", "-7 FFFFFFFF -2147483648 4294967295"]
 
 
 def test_simprint_of_floats_is_near(tmp_path):
