@@ -186,11 +186,15 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
       return false;
   }
   size_t errors = diags_error_count(s->diags);
-  bool must_be_known = p->is_comptime || b->folds ||
-                       (!pool_is_none(type) && type_is_comptime_only(s->pool, type));
+  bool has_comptime_type = !pool_is_none(type) && type_is_comptime_only(s->pool, type);
+  bool must_be_known = p->is_comptime || b->folds || has_comptime_type;
   Operand o = arg_operand(s, src, i, type, must_be_known);
-  if (p->is_comptime && operand_is_poison(o) && diags_error_count(s->diags) > errors)
-    note_parameter(s, p);
+  if (operand_is_poison(o) && diags_error_count(s->diags) > errors) {
+    if (p->is_comptime)
+      note_parameter(s, p);
+    else if (has_comptime_type)
+      diag_parameter_of_type(s->diags, p->head.span, sema_text(s, p->name.text), type);
+  }
   if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
     operand_report_run_time(s, &o);
     note_parameter(s, p);
