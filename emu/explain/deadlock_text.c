@@ -548,6 +548,31 @@ static const char *suspended_help(const Report *r, const Unit *end)
   return "give it a handler that calls teardown.exit: '@set_teardown_handler(FUNCTION, COLOR)'";
 }
 
+/* The operation moves elements of 16 bits, which travel one or two to a wavelet. */
+static bool is_of_halves(const Report *r, uint32_t tile, QueueUse use)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const Insn *insn = cls && queue_use_is_any(use) ? class_insn(cls, use.pc) : NULL;
+  if (!insn || insn->op != OP_vec)
+    return false;
+  const VecOpInfo *op = &vecops[insn->vec.op];
+  return vec_elem_bytes(op->dst) == 2 || vec_elem_bytes(op->src) == 2;
+}
+
+/* For a color whose sender has ended: `end` is END_NO_SENDER. */
+static const char *sender_help(Report *r, const Unit *end)
+{
+  if (is_filtered(r->program, end->index))
+    return "a sender is missing or sends too little, or a filter may let too few pass: "
+           "compare the extents of both sides, and what the color's filters count";
+  const InspectTile *t = report_look(r, end->tile);
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    if (t->output[q].use.color == end->index && is_of_halves(r, end->tile, t->output[q].use))
+      return "a sender is missing or sends too little: compare the extents of both sides and their "
+             "simd_mode, which says whether a wavelet has one element of 16 bits or two";
+  return "a sender is missing or sends too little: compare the extents of both sides";
+}
+
 /* For wavelets that stay in an input queue: `end` is END_NOBODY_READS. */
 static const char *unread_help(Report *r, const Unit *end)
 {
@@ -562,6 +587,9 @@ static const char *unread_help(Report *r, const Unit *end)
   if (is_cut_by_fifo(r, end->tile, queue->use, true))
     return "an operation without .async ends at a full FIFO and returns false: give it .async, or "
            "start it again when there is room, in the task of .activate_pop";
+  if (is_of_halves(r, end->tile, queue->use))
+    return "nobody takes what is left: compare the extents of both sides and their simd_mode, "
+           "which says whether a wavelet has one element of 16 bits or two, or start the operation";
   return "nobody takes what is left: compare the extents of both sides, or start the operation";
 }
 
@@ -578,11 +606,7 @@ const char *end_help(Report *r, const Unit *root)
     return "let one of them go on without the others: receive before sending, or start its "
            "operation with .async";
   switch (root->end) {
-  case END_NO_SENDER:
-    return is_filtered(r->program, root->index)
-               ? "a sender is missing or sends too little, or a filter may let too few pass: "
-                 "compare the extents of both sides, and what the color's filters count"
-               : "a sender is missing or sends too little: compare the extents of both sides";
+  case END_NO_SENDER: return sender_help(r, root);
   case END_HOST:
     return "if another tile is to send them, give both a @set_color_config for the color; else let "
            "the host stream as many words as the tile takes";
