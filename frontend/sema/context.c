@@ -196,6 +196,13 @@ static const struct { const char *help, *names[OF_OTHERS_MOST]; } other_language
   {"functions of numbers are in <math>: '@import_module(\"<math>\")'",
    {"sqrt", "min", "max", "abs", "floor", "ceil", "sin", "cos", "tanh", "exp", "log", "pow", "fabs",
     "fmin", "fmax"}},
+  {"DSD operations on integers have 16 bits, and none multiplies or divides: "
+   "'@map(FUNCTION, SOURCE, DEST)' calls a function for each element",
+   {"add32", "sub32", "mul32", "and32", "or32", "xor32", "mul16", "div16", "div32", "max16",
+    "min16"}},
+  {"no DSD operation divides or takes the smaller: '@map(FUNCTION, SOURCE, DEST)' calls a "
+   "function for each element",
+   {"fdivs", "fdivh", "fmins", "fminh", "fsqrts", "fsqrth", "fexps", "frecips"}},
   {"integers are divided by '/' and '%', which round towards zero",
    {"divTrunc", "divExact", "divFloor", "div", "rem", "mod"}},
   {"'a * b + c' on numbers, '@fmacs(DEST, A, B, C)' on DSDs", {"mulAdd", "fma"}},

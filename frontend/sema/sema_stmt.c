@@ -403,6 +403,24 @@ static bool is_exhaustive(Sema *s, PoolId type, size_t n_labels)
   return pool_eq(type, POOL(DIRECTION)) && n_labels >= PORT_COUNT;
 }
 
+/* The members of an enum that no label names. */
+static void note_missing_labels(Sema *s, PoolId type, const PoolId *labels, size_t n, Span at)
+{
+  PoolKey k = pool_key(s->pool, type);
+  const char *missing = NULL;
+  for (uint32_t i = 0; k.kind == PK_ENUM_TYPE && i < k.u.enum_type.n; i++) {
+    PoolId member = value_int_as(s->pool, type, k.u.enum_type.values[i]);
+    bool is_named = false;
+    for (size_t l = 0; l < n; l++)
+      is_named = is_named || pool_eq(labels[l], member);
+    const char *name = sema_text(s, k.u.enum_type.names[i]);
+    if (!is_named)
+      missing = missing ? arena_printf(s->arena, "%s, %s", missing, name) : name;
+  }
+  if (missing != NULL)
+    diag_missing_labels(s->diags, at, missing);
+}
+
 static bool check_subject(Sema *s, Operand o, Span span)
 {
   if (operand_is_poison(o))
@@ -446,6 +464,7 @@ static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **la
   marks[n->prongs.count] = (uint32_t)arrlenu(*labels);
   if (is_good && *else_prong == IR_NO_ID && !is_exhaustive(s, type, arrlenu(*labels))) {
     diag_switch_not_exhaustive(s->diags, n->head.span);
+    note_missing_labels(s, type, *labels, arrlenu(*labels), n->head.span);
     is_good = false;
   }
   return is_good;
