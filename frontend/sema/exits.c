@@ -94,6 +94,7 @@ static PoolId join_type(Sema *s, const ExitList *list, PoolId want, Span span)
     return want;
   if (type_is_comptime_only(s->pool, peer.type)) {
     diag_comptime_only_branches(s->diags, span, peer.type);
+    sema_note_run_time(s, peer.type, span);
     return POOL(POISON_TYPE);
   }
   return peer.type;

@@ -222,6 +222,7 @@ Operand place_field(Sema *s, Operand place, uint32_t i);
 void place_init(Sema *s, Operand place, Operand value);
 /* Reports unless the machine can hold the type. */
 bool sema_check_run_time(Sema *s, PoolId type, Span span);
+void sema_note_run_time(Sema *s, PoolId type, Span span);
 bool value_is_true(PoolId value);
 
 /* ---- sema_packed.c -------------------------------------------------------------------------- */

@@ -27,13 +27,32 @@ static void note_untyped(Sema *s, PoolId type, Span span)
   }
 }
 
+static bool has_function(Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_ARRAY_TYPE)
+    return has_function(s, k.u.array.element);
+  bool has = k.kind == PK_FN_TYPE && !k.u.fn_type.is_task;
+  for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < k.u.fields.n && !has; i++)
+    has = has_function(s, k.u.fields.fields[i].type);
+  return has;
+}
+
+/* What the program could have at run time in place of a value of the type. */
+void sema_note_run_time(Sema *s, PoolId type, Span span)
+{
+  note_untyped(s, type, span);
+  if (has_function(s, type))
+    diag_function_pointer(s->diags, span);
+}
+
 bool sema_check_run_time(Sema *s, PoolId type, Span span)
 {
   if (pool_eq(type, POOL(POISON_TYPE)))
     return false;
   if (type_is_comptime_only(s->pool, type)) {
     diag_comptime_only_type(s->diags, span, type);
-    note_untyped(s, type, span);
+    sema_note_run_time(s, type, span);
     return false;
   }
   PoolKey k = pool_key(s->pool, type);
