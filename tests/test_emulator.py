@@ -344,7 +344,7 @@ MISTAKES = (
     ("symbol_is_function", ["--print=start"]),
     ("symbol_is_data", ["--launch=w"]),
     ("symbol_nowhere", ["--print=nothing"]),
-    ("symbol_nowhere", ["--print=w@2,0,1,2"]),
+    ("region_lacks_symbol", ["--print=w@2,0,1,2"]),
     ("tile_lacks_symbol", ["--h2d=w=1,2,3,4,5,6"]),
     ("region_outside", ["--print=w@1,1,2,2"]),
     ("region_outside", ["--trace", "--trace-region=0,0,4,1"]),

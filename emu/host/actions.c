@@ -123,14 +123,27 @@ static bool set_region(Parse *p, const char *text, const char *expected)
   return false;
 }
 
+static bool find_tile_with(Parse *p, const WseTransfer *region, uint32_t *tile)
+{
+  HostTiles tiles = host_tiles(region);
+  while (host_tiles_next(&tiles, session_program(p->session), tile))
+    if (session_binding(p->session, *tile, p->action->export_index))
+      return true;
+  return false;
+}
+
 static bool some_tile_has(Parse *p)
 {
+  const Program *program = session_program(p->session);
+  WseTransfer all = {.width = p->image->width, .height = p->image->height};
   uint32_t tile;
-  HostTiles tiles = host_tiles(&p->action->region);
-  while (host_tiles_next(&tiles, session_program(p->session), &tile))
-    if (session_binding(p->session, tile, p->action->export_index))
-      return true;
-  diag_symbol_nowhere(p->diags, HOST_NOWHERE, export_of(p)->name);
+  if (find_tile_with(p, &p->action->region, &tile))
+    return true;
+  if (find_tile_with(p, &all, &tile))
+    diag_region_lacks_symbol(p->diags, HOST_NOWHERE, export_of(p)->name, program_x(program, tile),
+                             program_y(program, tile));
+  else
+    diag_symbol_nowhere(p->diags, HOST_NOWHERE, export_of(p)->name);
   session_usage(p->session);
   return false;
 }
