@@ -50,16 +50,26 @@ static bool may_send(const FastEngine *e, const FastTile *t)
   return t->set && (e->edges || (t->occupied | t->output_any));
 }
 
+/* The sides by which the tile that is visited has a neighbour. */
+static HOT PortMask sides_inside(const Visit *v)
+{
+  const FastEngine *e = v->engine;
+  uint32_t column = v->tile->core.index - v->row * e->width;
+  return (PortMask)((v->row > 0 ? port_bit(PORT_NORTH) : 0u) |
+                    (v->row + 1 < e->height ? port_bit(PORT_SOUTH) : 0u) |
+                    (column > 0 ? port_bit(PORT_WEST) : 0u) |
+                    (column + 1 < e->width ? port_bit(PORT_EAST) : 0u));
+}
+
 static RARE void wake_neighbours(Visit *v)
 {
-  FastEngine *e = v->engine;
-  for (unsigned bits = v->wake_ports; bits; bits &= bits - 1) {
-    uint32_t next = program_neighbour(v->turn.program, v->tile->core.index,
-                                      (Port)__builtin_ctz(bits));
-    if (next == (uint32_t)NO_TILE || !may_send(e, &e->tiles[next]))
+  const FastEngine *e = v->engine;
+  for (unsigned bits = v->wake_ports & sides_inside(v); bits; bits &= bits - 1) {
+    FastTile *next = fast_beside(e, v->tile, (unsigned)__builtin_ctz(bits));
+    if (!may_send(e, next))
       continue;
-    retry_moves(&e->tiles[next], v->turn.cycle);
-    wake_next(v, next);
+    retry_moves(next, v->turn.cycle);
+    wake_next(v, next->core.index);
   }
 }
 

@@ -34,14 +34,29 @@ static HOT unsigned packed_elements(const Visit *v, const FastPlain *p, StallCau
   return elements;
 }
 
+/* Why that is none.  How many wavelets can be seen matters only if there has to be room for what
+ * comes of them: later ones are seen later. */
+static HOT StallCause packed_cause(const Visit *v, const FastPlain *p)
+{
+  StallCause cause;
+  if (p->output != NO_QUEUE) {
+    packed_elements(v, p, &cause);
+    return cause;
+  }
+  if (p->input == NO_QUEUE)
+    return STALL_NONE;
+  const FastQueue *q = &v->tile->queues[p->input].input;
+  unsigned need = plain_elements(p) >> packed_shift(p);
+  unsigned least = p->min_wavelets ? p->min_wavelets : 1;
+  least = least < need ? least : need;
+  return q->count < least || !wavelet_seen(queue_at(q, least - 1)->meta, v->turn.cycle)
+           ? STALL_INPUT : STALL_NONE;
+}
+
 /* Not inlined where words are. */
 static RARE StallCause packed_waits(const Visit *v, const FastPlain *p)
 {
-  StallCause cause;
-  if (p->input != NO_QUEUE && !v->tile->queues[p->input].input.count)
-    return STALL_INPUT;
-  packed_elements(v, p, &cause);
-  return cause;
+  return packed_cause(v, p);
 }
 
 /* ---- whether one can be done --------------------------------------------------------------- */

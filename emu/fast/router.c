@@ -678,14 +678,14 @@ static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
  * colors.  What one color's move changes no other color's looks at, but stamped. */
 static HOT void move_colors(Visit *v, RouterTurn *r)
 {
+  enum { TURN = 32 };           /* a second time so many bits higher: those before the first */
   unsigned first = v->tile->first_slot + 1u;      /* 1 to 24 */
-  uint32_t occupied = v->tile->occupied & ~v->tile->stuck;
-  uint32_t turned = (occupied >> first | occupied << (MAX_COLORS - first)) &
-                    ((1u << MAX_COLORS) - 1);
+  uint64_t occupied = v->tile->occupied & ~v->tile->stuck;
+  uint64_t turned = (occupied | occupied << TURN) >> first << first &
+                    ((UINT64_C(1) << (TURN + first)) - 1);
   const FastColor *colors = v->tile->colors;
   for (uint64_t now = v->turn.cycle; turned; turned &= turned - 1) {
-    unsigned slot = first + (unsigned)__builtin_ctz(turned);
-    slot = slot < MAX_COLORS ? slot : slot - MAX_COLORS;
+    unsigned slot = (unsigned)__builtin_ctzll(turned) % TURN;
     if (wavelet_seen(colors[slot].w[0].meta, now))
       move_color(v, r, slot);
   }

@@ -231,11 +231,7 @@ static HOT StallCause thread_waits(const Visit *v, unsigned thread)
 {
   const Thread *th = &v->tile->core.threads[thread];
   const FastPlain *p = thread_plain(th);
-  StallCause cause;
-  if (p->per_wavelet)
-    packed_elements(v, p, &cause);
-  else
-    cause = plain_waits(v, p);
+  StallCause cause = p->per_wavelet ? packed_cause(v, p) : plain_waits(v, p);
   if (cause == STALL_OUTPUT)
     hold_thread(v->tile, thread, p);
   return cause;

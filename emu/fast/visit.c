@@ -66,9 +66,9 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
 
 /* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
  * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
- * while the row before is visited, their operations and bridges when those to their word do, and
- * what the operation reads while the tile before is visited.  A visit to a tile without bridges
- * reads more, which is fetched one and two tiles before. */
+ * while the row before is visited, bridges with their operations when the visits to their word
+ * begin, and what the operation reads while the tile before is visited.  A visit to a tile without
+ * bridges reads more, which is fetched one and two tiles before. */
 static HOT void prefetch_tiles(const FastTile *first, uint64_t bits)
 {
   for (; bits; bits &= bits - 1) {
@@ -82,6 +82,8 @@ static HOT void prefetch_streams(const FastTile *first, uint64_t bits)
 {
   for (; bits; bits &= bits - 1) {
     const FastTile *t = &first[__builtin_ctzll(bits)];
+    if (!t->in && !t->out)
+      continue;
     __builtin_prefetch(thread_plain(&t->core.threads[MAIN_THREAD]));
     __builtin_prefetch(t->in);
     __builtin_prefetch(t->out);
@@ -98,11 +100,21 @@ static HOT void prefetch_elements(const FastTile *t)
     __builtin_prefetch(t->in->ring);
 }
 
-/* What a visit reads of the tile itself, beyond its first two lines. */
+/* The lines of the tile with its bytes from `first` on and before `end`. */
+static HOT void prefetch_part(const FastTile *t, size_t first, size_t end)
+{
+  for (size_t i = first / CACHE_LINE * CACHE_LINE; i < end; i += CACHE_LINE)
+    __builtin_prefetch((const char *)t + i);
+}
+
+/* What a visit reads of the tile itself, beyond its first two lines: mostly neither the last
+ * microthreads nor what is behind the descriptors, which tasks begin and end with. */
 static HOT void prefetch_rest(const FastTile *t)
 {
-  for (unsigned i = 2 * CACHE_LINE; i < sizeof *t; i += CACHE_LINE)
-    __builtin_prefetch((const char *)t + i);
+  enum { MANY_THREADS = 6 };
+  prefetch_part(t, 2 * CACHE_LINE, offsetof(FastTile, core.threads[MANY_THREADS]));
+  prefetch_part(t, offsetof(FastTile, core.issues), offsetof(FastTile, core.dsrs.map));
+  prefetch_part(t, offsetof(FastTile, queues), sizeof *t);
 }
 
 /* Colors of a router: mostly it has no more. */
