@@ -88,17 +88,12 @@ void program_check_memory(Program *program)
 
 Bounds check_variable(const MemoryFacts *facts, uint32_t address)
 {
-  uint32_t low = 0, high = facts->n_objects;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    if (facts->objects[middle].start <= address)
-      low = middle + 1;
-    else
-      high = middle;
+  const Bounds *last = facts->objects;      /* that starts there or before, if any does */
+  for (uint32_t n = facts->n_objects, half; n > 1; n -= half) {
+    half = n / 2;               /* then without a branch: no processor could guess it */
+    last = last[half].start <= address ? last + half : last;
   }
-  if (low == 0 || facts->objects[low - 1].end <= address)
-    return (Bounds){0};
-  return facts->objects[low - 1];
+  return facts->n_objects && last->start <= address && address < last->end ? *last : (Bounds){0};
 }
 
 uint32_t check_operands_from(const MemoryFacts *facts, uint16_t pc)
@@ -255,11 +250,25 @@ static unsigned find_named(const MemoryFacts *facts, uint16_t pc, VecStream *str
   return named;
 }
 
-bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle)
+/* So much of it as is memory. */
+static Bounds span_bounds(Span64 span)
+{
+  return (Bounds){span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low,
+                  span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end};
+}
+
+static void widen_bounds(Bounds *busy, Bounds span)
+{
+  busy->start = !busy->end || span.start < busy->start ? span.start : busy->start;
+  busy->end = span.end > busy->end ? span.end : busy->end;
+}
+
+bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory *busy, uint64_t cycle)
 {
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
   unsigned named = find_named(facts, run->pc, streams);
-  bool meets = false;
+  bool meets = false, widens = run->async && !run->unbounded;
+  BusyMemory before = *busy;
   run->started = (uint32_t)cycle;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
     VecStream *s = streams[i];
@@ -267,10 +276,14 @@ bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_
       continue;
     if (!(named >> i & 1))
       s->object = check_variable(facts, s->address);
-    Bounds others = i == 0 ? busy.used : busy.written;
+    Bounds others = i == 0 ? before.used : before.written;
     Span64 span = stream_span(run, s);
     run->watched |= s->object.end && (span.low < s->object.start || span.end > s->object.end);
     meets |= spans_meet(span, (Span64){others.start, others.end});
+    if (widens)
+      widen_bounds(&busy->used, span_bounds(span));
+    if (widens && i == 0)
+      widen_bounds(&busy->written, span_bounds(span));
   }
   return meets;
 }
@@ -302,29 +315,7 @@ bool check_meets(const Checked *earlier, const VecRun *run)
 
 Bounds check_span(const VecRun *run, const VecStream *s)
 {
-  if (s->kind != VS_MEMORY)
-    return (Bounds){0};
-  Span64 span = stream_span(run, s);
-  return (Bounds){span.low < 0 ? 0 : span.low > UINT16_MAX ? UINT16_MAX : (uint16_t)span.low,
-                  span.end < 0 ? 0 : span.end > UINT16_MAX ? UINT16_MAX : (uint16_t)span.end};
-}
-
-static void widen_bounds(Bounds *busy, const VecRun *run, const VecStream *s)
-{
-  if (s->kind != VS_MEMORY || run->unbounded)
-    return;
-  Bounds span = check_span(run, s);
-  busy->start = !busy->end || span.start < busy->start ? span.start : busy->start;
-  busy->end = span.end > busy->end ? span.end : busy->end;
-}
-
-BusyMemory check_widen(BusyMemory busy, const VecRun *run)
-{
-  widen_bounds(&busy.written, run, &run->dest);
-  widen_bounds(&busy.used, run, &run->dest);
-  widen_bounds(&busy.used, run, &run->src[0]);
-  widen_bounds(&busy.used, run, &run->src[1]);
-  return busy;
+  return s->kind == VS_MEMORY ? span_bounds(stream_span(run, s)) : (Bounds){0};
 }
 
 static bool has_length(const DsrState *dsr, const Machine *machine)

@@ -438,12 +438,10 @@ const VecRun *check_race(const Checked *checked, const MemoryAccess *access);
 void check_add(Checked *checked, const VecRun *run, const VecRun *later);
 /* At the start of an operation: finds its variables, and watches its accesses if one may leave
  * them.  Returns whether one may race with what runs in the background: a write to its memory, a
- * read of its results. */
-bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory busy, uint64_t cycle);
+ * read of its results.  The memory of one that runs there itself is added to `busy`. */
+bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory *busy, uint64_t cycle);
 /* The same by all elements that each of these operations still has. */
 bool check_meets(const Checked *earlier, const VecRun *run);
-/* `busy` and the memory of one more operation. */
-BusyMemory check_widen(BusyMemory busy, const VecRun *run);
 /* The memory that what is left of a stream of the operation can touch; end 0: none. */
 Bounds check_span(const VecRun *run, const VecStream *stream);
 /* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);

@@ -330,12 +330,10 @@ static void check_start(Turn *turn, VecRun *run, const Insn *insn)
   uint32_t value = 0;
   FaultKind kind = FAULT_COUNT;
   if (turn->program->memory_facts) {
-    if (check_begin(run, &turn->program->memory_facts[t->mem.cls->index], t->busy, turn->cycle)) {
+    if (check_begin(run, &turn->program->memory_facts[t->mem.cls->index], &t->busy, turn->cycle)) {
       Checked earlier = vector_running_before(turn, NULL);
       run->watched |= check_meets(&earlier, run);
     }
-    if (run->async)
-      t->busy = check_widen(t->busy, run);
   }
   if (turn->checks & (CHECKS_TASKS | CHECKS_LENGTHS))
     kind = check_operation(turn->checks, run, &insn->vec, t->mem.cls, t->dsrs,
