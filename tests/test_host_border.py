@@ -186,6 +186,26 @@ def test_tiles_of_a_program_are_listed(tmp_path):
     """)
 
 
+UNNAMED = PE.replace("var add", 'const sums = @import_module("<debug>", .{ .buffer_size = 40 });\n'
+                     'var add').replace("seen += 1;", "seen += 1; sums.trace_u32(word);")
+TWO = UNNAMED.replace("var seen", 'const more = @import_module("<debug>", .{ .buffer_size = 40 });\n'
+                      'var seen').replace("seen += 1;", "seen += 1; more.trace_u32(seen);")
+
+
+def test_records_without_a_key_are_read_if_they_are_alone(tmp_path):
+    for name, pe, said in (("one", UNNAMED, None), ("two", TWO, "it has '', ''; an import of <debug> "
+                                                               "gets a name with .key")):
+        script(build(tmp_path / name, "wse2", 1, 1, pe=pe), f"""
+            from cerebras.elf.cs_elf_runner.lib.csl_utils import read_trace
+            runner.add_input_tensor(1, ("WEST", 0), np.array([7, 9], np.uint32))
+            runner.connect_and_run()
+            if {said!r}:
+                assert {said!r} in message(read_trace, runner, 4, 1, "sums")
+            else:
+                assert read_trace(runner, 4, 1, "sums") == [7, 9]
+        """)
+
+
 TRACED = PE.replace("var add", 'const debug = @import_module("<debug>", .{ .key = "words", '
                     '.buffer_size = 40 });\nvar add').replace("seen += 1;",
                                                               "seen += 1; debug.trace_u32(word);")

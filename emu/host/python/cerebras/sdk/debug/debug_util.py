@@ -111,12 +111,14 @@ class debug_util:
         return read_trace_of(self._runtime, col, row, key)
 
 
-def read_trace_of(tiles, col, row, key):
-    """The same of any tiles that can be read."""
+def read_trace_of(tiles, col, row, key, only_one=False):
+    """The same of any tiles that can be read.  only_one: the records of a tile that has no others, and
+    no key, have any key."""
     keys = []
-    for words in _buffers(tiles, col, row):
+    buffers = list(_buffers(tiles, col, row))
+    for words in buffers:
         found = _text(words[_HEAD_WORDS:], words[1])
-        if found == key:
+        if found == key or (only_one and not found and len(buffers) == 1):
             return _read_records(words, _HEAD_WORDS + (words[1] + 1) // 2)
         keys.append(found)
     have = f"it has {', '.join(map(repr, keys))}" if keys else "its program imports no <debug>"
