@@ -267,6 +267,7 @@ void engine_inspect(Turn *turn, InspectTile *out)
   const Tile *t = turn->tile;
   *out = (InspectTile){.has_code = t->mem.cls != NULL, .active = t->active, .blocked = t->blocked,
                        .record = &t->record, .paused = t->paused, .blocked_at = t->blocked_at,
+                       .flushed = {t->registers.flushed[0], t->registers.flushed[1]},
                        .wavelets_seen = t->wavelets_seen};
   for (unsigned i = 0; i < TILE_THREADS; i++)
     inspect_thread(turn, i, &out->threads[i]);

@@ -351,6 +351,7 @@ typedef struct {
   uint64_t active, blocked;     /* by task id */
   const TileRecord *record;
   uint8_t paused;               /* microthreads */
+  uint8_t flushed[2];           /* input and output queues whose flush has not been ended */
   const uint16_t *blocked_at;   /* last block, pc by block_place; PC_RETURN never; NULL none */
   InspectQueue input[MAX_QUEUES], output[MAX_QUEUES];
   InspectColor colors[MAX_COLORS];

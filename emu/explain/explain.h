@@ -1,8 +1,8 @@
 /* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
  * waits on a stopped engine with their causes.
  *
- * Reading order: report, calls, values, variables, fault, deadlock.h, deadlock_wait, deadlock,
- * deadlock_text.
+ * Reading order: report, calls, values, variables, fault, left, deadlock.h, deadlock_wait,
+ * deadlock, deadlock_text.
  */
 #ifndef EMU_EXPLAIN_H
 #define EMU_EXPLAIN_H
@@ -111,6 +111,12 @@ void faults_print(const Program *program, Engine *engine, const Fault *faults, s
 void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out);
 /* The message alone, one line without newline. */
 void fault_text(const Program *program, const Fault *fault, char *text, size_t size);
+
+/* ---- left.c ---------------------------------------------------------------------------------- */
+
+/* What a run that has ended well has left: control wavelets that started no task (the last of each
+ * tile; if `untaken`), colors that are torn down, flushes that are not over.  stb_ds. */
+Fault *left_find(Engine *engine, const Program *program, bool untaken);
 
 /* ---- deadlock.c ------------------------------------------------------------------------------ */
 

@@ -82,7 +82,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     fprintf(out, ": one of color %u is at the head of input queue %u",
             fault->value >> FAULT_HEAD_SHIFT, fault->value % FAULT_OUTPUT_QUEUE);
     break;
-  case FAULT_QUEUE_SHARED: case FAULT_QUEUE: case FAULT_QUEUE_REMAP:
+  case FAULT_QUEUE_SHARED: case FAULT_QUEUE: case FAULT_QUEUE_REMAP: case FAULT_FLUSHED:
     fprintf(out, ": %s queue %u", fault->value & FAULT_OUTPUT_QUEUE ? "output" : "input",
             fault->value % FAULT_OUTPUT_QUEUE);
     break;
@@ -96,7 +96,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_TASK_ID: case FAULT_ID_RANGE: case FAULT_ACTIVATION_MERGED:
     print_task(program, fault, out);
     break;
-  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR: case FAULT_FIFO:
+  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR: case FAULT_FIFO: case FAULT_TORN_DOWN:
   case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     break;
   }
@@ -134,6 +134,12 @@ static const char *help_text(FaultKind kind)
     return "give each operation a task of its own, or activate the task again only when it runs";
   case FAULT_CONTROL_UNTAKEN:
     return "bind a control task to the entry, or send the entry of {}, which is for nobody";
+  case FAULT_TORN_DOWN:
+    return "open the color again with teardown.exit of <tile_config>, in the function of "
+           "@set_teardown_handler or in a teardown task";
+  case FAULT_FLUSHED:
+    return "end the flush with queue_flush.exit of <tile_config>, in the function of "
+           "@set_empty_queue_handler";
   case FAULT_ELEMENT_SIZE:
     return "use the operation of the variable's type, or a descriptor of that type";
   case FAULT_LENGTHS:
@@ -469,6 +475,44 @@ static void print_senders(Report *r, const Fault *fault)
       print_origin(r, fault, (Port)p);
 }
 
+/* What should have opened the color again. */
+static void print_handler(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  uint16_t entry = cls ? cls->image->teardown_handler[fault->color] : PC_RETURN;
+  unsigned task = r->program->machine->teardown_task;
+  const char *name = program_task_name(r->program, fault->tile, TASK_LOCAL, task);
+  bool is_own = *name && *name != '<';          /* not the one that calls the handlers */
+  if (entry == PC_RETURN && !is_own) {
+    fprintf(r->out, "  no handler: the tile has no %s\n",
+            cls ? "@set_teardown_handler for the color" : "program that could open the color");
+    return;
+  }
+  const DebugFunction *handler = entry != PC_RETURN ? calls_function(cls->image, entry) : NULL;
+  fprintf(r->out, "  not opened by ");
+  if (handler)
+    fprintf(r->out, "the handler '%s'", cls->image->symbols[handler->symbol].name);
+  else
+    report_task(r, fault->tile, TASK_LOCAL, task);
+  if (entry != PC_RETURN)
+    report_place(r, fault->tile, entry);
+  fprintf(r->out, "\n");
+}
+
+/* Where the program flushes queues of that kind; only registers say which of them. */
+static void print_flushes(Report *r, const Fault *fault)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  bool output = fault->value & FAULT_OUTPUT_QUEUE;
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    if (cls->insns[i].op != OP_qflush || (cls->insns[i].imm != 0) != output)
+      continue;
+    fprintf(r->out, "  %s queues are flushed", output ? "output" : "input");
+    report_place(r, fault->tile, cls->pc_of[i]);
+    fprintf(r->out, "\n");
+  }
+}
+
 static void print_memory(Report *r, const Fault *fault)
 {
   const ClassCode *cls = program_class(r->program, fault->tile);
@@ -515,6 +559,13 @@ static void print_other_side(Report *r, const Fault *fault)
     break;
   case FAULT_CONTROL_UNTAKEN:
     print_senders(r, fault);
+    break;
+  case FAULT_TORN_DOWN:
+    print_senders(r, fault);
+    print_handler(r, fault);
+    break;
+  case FAULT_FLUSHED:
+    print_flushes(r, fault);
     break;
   case FAULT_UNWRITTEN:
     print_symbol(r, fault);

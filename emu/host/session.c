@@ -344,26 +344,14 @@ WseStatus session_run(HostSession *s, uint64_t cycles)
   return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);
 }
 
-/* Control wavelets that started no task, the last of each tile: a run that ends well may have lost
- * its work with them.  --check=tasks finds each when it comes. */
-static void warn_untaken(HostSession *s)
+/* A run that ends well may have lost some of its work.  --check=tasks finds lost control wavelets
+ * when they come. */
+static void warn_left(HostSession *s)
 {
   bool told = s->warned_of == session_cycle(s) + 1;       /* in the report of what is left undone */
-  if (!s->options.warnings || s->options.check == CHECK_OFF || told ||
-      s->options.checks & CHECKS_TASKS)
+  if (!s->options.warnings || s->options.check == CHECK_OFF || told)
     return;
-  Fault *found = NULL;
-  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
-    InspectTile state;
-    if (engine_at_rest(s->engine, tile))
-      continue;
-    s->ops->inspect(s->engine, tile, &state);
-    const TileRecord *record = state.record;
-    if (record->untaken)
-      arrput(found, ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = record->untaken_cycle,
-                             .tile = tile, .color = record->untaken_color, .pc = PC_RETURN,
-                             .value = record->untaken_payload}));
-  }
+  Fault *found = left_find(s->engine, s->program, !(s->options.checks & CHECKS_TASKS));
   faults_print(s->program, session_shown(s), found, arrlenu(found), "warning, not an ",
                s->options.warnings);
   arrfree(found);
@@ -406,7 +394,7 @@ WseStatus session_finish(HostSession *s)
     session_print_rest(s);
     session_warn_hazards(s);
     if (status == WSE_OK) {
-      warn_untaken(s);
+      warn_left(s);
       warn_unasked(s);
     }
     session_flush(s);

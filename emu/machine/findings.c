@@ -14,7 +14,7 @@ const char *fault_name(FaultKind kind)
 }
 
 typedef enum {
-  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_EDGE
+  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_EDGE, GROUP_LEFT
 } FaultGroup;
 #define FAULT(name, group, text) GROUP_##group,
 static const uint8_t groups[] = {
@@ -31,6 +31,7 @@ CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
     return checks & CHECKS_MEMORY ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_LENGTHS: return checks & CHECKS_LENGTHS ? asked : CHECK_OFF;
   case GROUP_EDGE: return checks & CHECKS_STRICT ? asked : check == CHECK_OFF ? check : CHECK_WARN;
+  case GROUP_LEFT: return check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_HARD: default: return CHECK_ERROR;
   }
 }

@@ -104,6 +104,7 @@ static void begin_flush(Turn *turn)
   if (!empty)
     return;
   turn->changed = true;
+  t->record.to_be_ended = true;
   if (bit_at(t->mem.cls->local_ids, id))
     tile_activate(turn, id, PC_RETURN, false);
 }

@@ -502,6 +502,9 @@ typedef struct {
   uint16_t recent_pc[RECENT_ACTIVATIONS];   /* the last activations: by which instruction */
   uint8_t recent_id[RECENT_ACTIVATIONS], next : 2;
   uint8_t fifo_ended : 2;       /* a bit: the last operation of `fifo` that a FIFO has ended */
+  /* a control wavelet has torn down a color, a flush has emptied its queue: the program has, or
+   * should have, put an end to it */
+  uint8_t to_be_ended : 1;
   /* the last activation that was lost, and the one before it, which stands for both */
   uint8_t lost_id;
   uint16_t lost_pc, before_pc;

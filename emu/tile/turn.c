@@ -149,6 +149,7 @@ void tile_tear_down(Turn *turn, unsigned color)
   Tile *t = turn->tile;
   unsigned id = turn->program->machine->teardown_task;
   t->torn_down |= 1u << color;
+  t->record.to_be_ended = true;
   if (!t->mem.cls || !is_set(t->mem.cls->local_ids, id))
     return;
   t->active |= UINT64_C(1) << id;
