@@ -52,6 +52,22 @@ def test_reports_are_as_on_one_process(name, tmp_path):
     assert ranks_run.without_mpirun(ran.err) == text
 
 
+def test_what_tiles_have_left_is_as_on_one_process(tmp_path):
+    """Nothing waits at the tiles any more, also at those of other processes."""
+    folder = harness.ROOT / "tests/mistakes/handler_without_exit"
+    (tmp_path / "pe.csl").write_text((folder / "pe.csl").read_text())
+    text = (folder / "layout.csl").read_text().replace("@set_rectangle(1, 1)", "@set_rectangle(1, 3)")
+    for line in text.splitlines():
+        if "(0, 0, " in line:
+            text = text.replace(line, "\n".join(line.replace("(0, 0, ", f"(0, {y}, ") for y in range(3)))
+    (tmp_path / "layout.csl").write_text(text)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    alone = harness.emu(tmp_path / "p.bin").err
+    assert "P0.0: the run ends, and a color is still torn down" in alone
+    assert "likewise at P0.1, P0.2" in alone
+    assert ranks_run.without_mpirun(ranks_run.emu(3, tmp_path / "p.bin").err) == alone
+
+
 def test_memory_falls_with_the_number_of_processes(tmp_path):
     harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin",
                     params={"width": 200, "height": 300, "B": 2})

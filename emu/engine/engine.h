@@ -388,8 +388,8 @@ struct EngineOps {
   /* True if the tile may differ from its loaded state; so reports need not visit a million
    * tiles. */
   bool (*touched)(const Engine *engine, uint32_t tile);
-  /* True if nothing waits at the tile or is left in it, and it has lost no control wavelet.  NULL:
-   * that is not known of any tile. */
+  /* True if nothing waits at the tile or is left in it, it has lost no control wavelet, and has had
+   * no teardown and no flush.  NULL: that is not known of any tile. */
   bool (*at_rest)(const Engine *engine, uint32_t tile);
   const Registers *(*registers)(Engine *engine, uint32_t tile);   /* tests; NULL: not touched */
 

@@ -4,13 +4,6 @@
 
 #include "stb_ds.h"
 
-/* False: the tile has left nothing.  Spares a look at each of a million tiles. */
-static bool may_have_left(Engine *engine, uint32_t tile)
-{
-  const Tile *t = engine->ops->tile(engine, tile, false);
-  return !engine_at_rest(engine, tile) || (t && t->record.to_be_ended);
-}
-
 /* A color that the layout tears down may wait for the program as long as it likes. */
 static bool is_torn_down(const Program *program, uint32_t tile, const InspectTile *state,
                          unsigned color)
@@ -24,7 +17,7 @@ Fault *left_find(Engine *engine, const Program *program, bool untaken)
   Fault *found = NULL;
   InspectTile state;
   for (uint32_t tile = 0; tile < program->n_tiles; tile++) {
-    if (!may_have_left(engine, tile))
+    if (engine_at_rest(engine, tile))
       continue;
     Fault fault = {.cycle = engine->ops->cycle(engine), .tile = tile, .color = NO_COLOR,
                    .pc = PC_RETURN};

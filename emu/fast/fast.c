@@ -254,7 +254,7 @@ static bool is_at_rest(const Engine *base, uint32_t index)
   const Tile *core = &t->core;
   bool runs = core->vectors || core->running || (core->active & core->blocked);
   return !runs && !(t->occupied | t->input_any | t->output_any) && !core->record.untaken &&
-         !(t->host && host_words_pending(&t->host->posted));
+         !core->record.to_be_ended && !(t->host && host_words_pending(&t->host->posted));
 }
 
 static HostPort *fast_host(Engine *base, uint32_t tile, bool create)
