@@ -372,6 +372,8 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
  * they are start, stop and step one after the other, each of the element type. */
 PoolId value_on_tile(Sema *s, PoolId value);
 Operand sema_member(Sema *s, Operand base, StrId name, Span span);
+/* A note with the members of an enum, unless there are too many. */
+void sema_list_members(Sema *s, const PoolKey *type, Span span);
 
 /* ---- tile_env.c: the tile that is analysed ------------------------------------------------- */
 

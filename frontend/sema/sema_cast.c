@@ -84,6 +84,21 @@ static bool is_convertible(Sema *s, PoolId type)
   return pool_eq(type, POOL(BOOL)) || sema_is_integral(s, type) || type_is_float(s->pool, type);
 }
 
+/* A known value of another type as a member of the enum; reports a value that no member has. */
+static Operand convert_to_enum(Sema *s, PoolId value, PoolId type, Span span)
+{
+  PoolKey k = pool_key(s->pool, type);
+  PoolId number = fold_convert(s, value, k.u.enum_type.tag, span);
+  for (uint32_t i = 0; i < k.u.enum_type.n; i++)
+    if (pool_eq(k.u.enum_type.values[i], number))
+      return operand_at(operand_value(s, fold_convert(s, value, type, span)), span);
+  if (pool_eq(number, POOL(POISON)))
+    return operand_poison();
+  diag_no_enum_value(s->diags, span, type, number);
+  sema_list_members(s, &k, span);
+  return operand_poison();
+}
+
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
@@ -104,6 +119,8 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
   if (o.kind == OPR_COMPTIME) {
     if (sema_is_symbolic(s, o.value))
       return operand_value(s, symbolic_as(s, SYM_CONVERT, o.value, type));
+    if (pool_kind(s->pool, type) == PK_ENUM_TYPE)
+      return convert_to_enum(s, o.value, type, span);
     return operand_at(operand_value(s, fold_convert(s, o.value, type, span)), span);
   }
   if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))

@@ -27,16 +27,16 @@ static bool find_field(const PoolKey *type, StrId name, uint32_t *index)
   return false;
 }
 
-/* The members of an enum, if none has a name like the one that was given; a struct's type shows
- * them, or its declaration does. */
-static void list_members(Sema *s, const char *const *names, uint32_t n, Span span)
+void sema_list_members(Sema *s, const PoolKey *type, Span span)
 {
   enum { MOST_LISTED = 16 };
-  const char *list = n ? names[0] : "";
+  uint32_t n = type->u.enum_type.n;
+  const char *list = "";
   if (n == 0 || n > MOST_LISTED)
     return;
-  for (uint32_t i = 1; i < n; i++)
-    list = arena_printf(s->arena, "%s, %s", list, names[i]);
+  for (uint32_t i = 0; i < n; i++)
+    list = arena_printf(s->arena, "%s%s%s", list, i ? ", " : "",
+                        sema_text(s, type->u.enum_type.names[i]));
   diag_known_members(s->diags, span, list);
 }
 
@@ -52,7 +52,7 @@ static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name
   if (near)
     diag_suggest(s->diags, span, near);
   else if (type->kind == PK_ENUM_TYPE)
-    list_members(s, names, n, span);
+    sema_list_members(s, type, span);     /* a struct's type shows them, or its declaration does */
   return operand_poison();
 }
 
