@@ -214,6 +214,22 @@ fn main() void {{ tile.{call}; }}
 """, {"words": ("u32", 1)})
 
 
+@pytest.mark.parametrize("call, is_wrong", [
+    ("switch_config.set_current_switch_position(c, 3)", False),
+    ("switch_config.set_current_switch_position(c, 4)", True),
+    ("switch_config.set_current_switch_position(c, -1)", True),
+    ("control_transform.set_mask(63)", False), ("control_transform.set_mask(64)", True)])
+def test_a_number_is_checked_against_its_field(tmp_path, call, is_wrong):
+    program = loop() + f"""
+fn main() void {{ tile.{call}; }}
+"""
+    if not is_wrong:
+        stdlib_run.build(tmp_path, program, {"words": ("u32", 1)})
+        return
+    with pytest.raises(AssertionError, match="(?s)exit code 1.*too large or too small.*pe.csl"):
+        stdlib_run.build(tmp_path, program, {"words": ("u32", 1)})
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("arch", stdlib_run.ARCHS)
 def test_dfilt_drops_data_until_the_control_wavelets_have_passed(tmp_path, arch, engine):
