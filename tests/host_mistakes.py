@@ -97,6 +97,12 @@ CASES = {
     "a launch with an argument of another type": (
         RUNNING, "r.launch('scale', np.int32(1), np.int16(1), nonblock=False)",
         ["TypeError", "argument 1 of 'scale' is a float (f32)"]),
+    "a launch with a number too large for its type": (
+        RUNNING, "r.launch('scale', -1e39, np.int16(1), nonblock=False)",
+        ["ValueError", "argument 1 of 'scale': -1e+39 is too large for f32"]),
+    "a launch with an integer too large for its type": (
+        RUNNING, "r.launch('scale', np.float32(1), 40000, nonblock=False)",
+        ["ValueError", "argument 2 of 'scale': 40000 is outside -32768 to 32767 (i16)"]),
     "a stream on a color of the fabric": (
         RUNNING, "r.memcpy_h2d(30, x, 0, 0, 3, 2, 6, **{**WIDE, 'streaming': True})",
         ["ValueError", "color 30 cannot be streamed"]),

@@ -87,7 +87,7 @@ def _argument_word(value, kind, where):
         if not isinstance(value, (float, np.floating)):
             hint = "; float(...) makes one of it" if isinstance(value, (int, np.integer)) else ""
             raise TypeError(f"{where} is a float ({kind}), {value!r} given{hint}")
-        return _FLOATS[kind](value)
+        return _float_word(value, kind, where)
     if isinstance(value, (float, np.floating)):
         raise TypeError(f"{where} is an integer ({kind}), {value!r} given")
     try:
@@ -98,6 +98,14 @@ def _argument_word(value, kind, where):
     if not low <= number <= high:
         raise ValueError(f"{where}: {number} is outside {low} to {high} ({kind})")
     return number & ((1 << bits) - 1)
+
+
+def _float_word(value, kind, where):
+    """The word of a number; one that the format does not have would become infinite in silence."""
+    word = _FLOATS[kind](value)
+    if np.isfinite(value) and word in (_FLOATS[kind](np.inf), _FLOATS[kind](-np.inf)):
+        raise ValueError(f"{where}: {value!r} is too large for {kind} and would become infinite")
+    return word
 
 
 def _range(kind):
