@@ -359,6 +359,8 @@ MISTAKES = (
     ("value_bad", ["--launch=start(1.5, 2)"]),
     ("value_bad", ["--h2d=w@0,0,1,1=32768"]),
     ("value_bad", ["--h2d=v@0,0,1,1=1,,2"]),
+    ("value_bad", ["--h2d=v@0,0,1,1=1,-1e39"]),
+    ("value_bad", ["--h2d=v@0,0,1,1=1e400,1"]),
     ("array_unreadable", ["--h2d=v@0,0,1,1=/nonexistent/v.npy"]),
 )
 

@@ -67,6 +67,17 @@ static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint6
   return true;
 }
 
+/* A number of the format; one too large for it would become infinite in silence. */
+static bool parse_float(const char *text, unsigned bytes, Fp16Format fp16, uint64_t *bits)
+{
+  char *end;
+  double value = strtod(text, &end), size = fabs(value);
+  bool names_infinity = strpbrk(text, "iI") != NULL;
+  *bits = double_to_bits(bytes, fp16, value);
+  bool infinite = double_to_bits(bytes, fp16, size) == double_to_bits(bytes, fp16, INFINITY);
+  return end != text && *end == 0 && (!infinite || names_infinity);
+}
+
 bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
                       Fp16Format fp16, uint64_t *bits)
 {
@@ -79,12 +90,8 @@ bool element_parse(const char *text, size_t length, char element_class, unsigned
     return false;
   memcpy(copy, text, length);
   copy[length] = 0;
-  if (element_class == 'f') {
-    char *end;
-    double value = strtod(copy, &end);
-    *bits = double_to_bits(bytes, fp16, value);
-    return end != copy && *end == 0;
-  }
+  if (element_class == 'f')
+    return parse_float(copy, bytes, fp16, bits);
   if (element_class == 'b') {
     *bits = strcmp(copy, "true") == 0 || strcmp(copy, "1") == 0;
     return *bits || strcmp(copy, "false") == 0 || strcmp(copy, "0") == 0;
