@@ -281,7 +281,9 @@ def test_mistakes_are_explained(tmp_path):
         runner.connect_and_run()
         assert "runs once" in message(runner.connect_and_run)
         assert "has been run" in message(runner.add_input_tensor, 1, ("WEST", 0), x)
-        assert "no symbol 'sum'" in message(runner.get_symbol, 4, 1, "sum", np.uint32)
+        said = message(runner.get_symbol, 5, 1, "sum", np.uint32)
+        assert "tile 1,0 has no symbol 'sum'" in said, said
+        assert "tile 1,0 of the program is tile (5, 1) of the fabric" in said, said
         assert "no port has the number 5 and is an input" in message(runner.tiles.send, 5, x)
         said = message(runner.tiles.take, 0, 1)
         assert "no port has the number 0 and is an output" in said and "[port_number]" in said

@@ -39,13 +39,24 @@ class Tiles:
         size = ctypes.c_size_t()
         column, row = self._in_rectangle(x, y)
         name, read = symbol_name(name), self._library.wse_read_symbol
-        self._check(read(self._handle, column, row, name, None, 0, ctypes.byref(size)))
+        status = read(self._handle, column, row, name, None, 0, ctypes.byref(size))
+        self._check_tile(status, (x, y), (column, row))
         raw = (ctypes.c_uint8 * size.value)()
         self._check(read(self._handle, column, row, name, raw, size.value, ctypes.byref(size)))
         if size.value % np.dtype(dtype).itemsize:
             raise ValueError(f"{name.decode()!r} has {size.value} bytes, no whole elements of "
                              f"{np.dtype(dtype)}")
         return np.frombuffer(bytes(raw), dtype=dtype)
+
+    def _check_tile(self, status, fabric, rectangle):
+        """As _check; the library names tiles by their place in the rectangle."""
+        try:
+            self._check(status)
+        except ValueError as error:
+            if fabric == rectangle:
+                raise
+            raise ValueError(f"{error}\ntile {rectangle[0]},{rectangle[1]} of the program is tile "
+                             f"({fabric[0]}, {fabric[1]}) of the fabric") from None
 
     def symbols(self, x, y):
         """Names of all symbols of a tile, x and y in the fabric."""
