@@ -233,6 +233,17 @@ def test_what_does_not_come_is_named(tmp_path):
     """)
 
 
+def test_what_nobody_asked_for_is_named(tmp_path):
+    ran = script(build(tmp_path, "wse3", 1, 1), """
+        runner.add_input_tensor(1, ("W", 0), np.arange(9, dtype=np.uint32))
+        runner.add_output_tensor(2, "{z[i=0:5] -> [PE[1, 0] -> index[i]]}", np.uint32)
+        runner.connect_and_run()
+        assert runner.out_tensor_dict["z"].tolist() == list(range(6))
+    """)
+    assert "run.py:17: RuntimeWarning: tile 0,0 has sent 3 more wavelets on color 2 than 'z' has " \
+        "elements there" in ran.err, ran.err
+
+
 WAITS = PE.replace("@bind_data_task(pass, take);",
                    "@bind_data_task(pass, take); @block(take);")
 

@@ -33,6 +33,7 @@ _MOST_COLOR = 2 ** 8 - 1       # what a port of the library holds
 _LAST_TASK = 63                # that a control wavelet can name
 _HALF = 16                     # bits: there a control wavelet names its task
 _SLICE_CYCLES = 10_000         # between two looks at the outputs
+_MOST_COUNTED = 1 << 16        # of wavelets that nobody has asked for
 
 
 def program_folder(elf_paths):
@@ -251,6 +252,8 @@ class CSELFRunner:
         outputs = [_Output(self._program, *row) for row in numbers if not row[0].is_input]
         self._program.advance(lambda: all([output.collect() for output in outputs]), bool(outputs))
         self._report(numbers, outputs)
+        for output in outputs:
+            output.warn_of_more()
         self.out_tensor_dict = {stream.name: stream.tensor.reshape(stream.shape)
                                 for stream in self._streams if not stream.is_input}
 
@@ -308,6 +311,13 @@ class _Output:
 
     def is_complete(self):
         return self._taken == self._elements.size
+
+    def warn_of_more(self):
+        """Wavelets that nobody has asked for."""
+        more, (x, y) = self._program.take(self._port, _MOST_COUNTED).size, self._place
+        if more:
+            self._program._warn(f"tile {x},{y} has sent {more} more wavelets on color "
+                                f"{self._stream.color} than {self._stream.name!r} has elements there")
 
     def missing(self):
         x, y = self._place
