@@ -233,7 +233,7 @@ def test_what_does_not_come_is_named(tmp_path):
     """)
 
 
-def test_what_nobody_asked_for_is_named(tmp_path):
+def test_wavelets_beyond_an_output_are_named(tmp_path):
     ran = script(build(tmp_path, "wse3", 1, 1), """
         runner.add_input_tensor(1, ("W", 0), np.arange(9, dtype=np.uint32))
         runner.add_output_tensor(2, "{z[i=0:5] -> [PE[1, 0] -> index[i]]}", np.uint32)

@@ -33,7 +33,7 @@ _MOST_COLOR = 2 ** 8 - 1       # what a port of the library holds
 _LAST_TASK = 63                # that a control wavelet can name
 _HALF = 16                     # bits: there a control wavelet names its task
 _SLICE_CYCLES = 10_000         # between two looks at the outputs
-_MOST_COUNTED = 1 << 16        # of wavelets that nobody has asked for
+_MOST_COUNTED = 1 << 16        # wavelets beyond those of an output
 
 
 def program_folder(elf_paths):
@@ -313,7 +313,7 @@ class _Output:
         return self._taken == self._elements.size
 
     def warn_of_more(self):
-        """Wavelets that nobody has asked for."""
+        """Wavelets beyond those of the output."""
         more, (x, y) = self._program.take(self._port, _MOST_COUNTED).size, self._place
         if more:
             self._program._warn(f"tile {x},{y} has sent {more} more wavelets on color "
