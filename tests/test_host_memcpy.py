@@ -525,17 +525,21 @@ def test_arguments_of_every_type(tmp_path, arch):
     """)
 
 
-@pytest.mark.parametrize("fmt, words", [("bf16", {1.0: 0x3f80, -2.5: 0xc020, 0.1: 0x3dcd,
-                                                  1e-40: 0x0001, 3.4e38: 0x7f80}),
-                                        ("cb16", {1.0: 0x5400, 6.0: 0x5900, -0.75: 0xd300,
-                                                  1e9: 0x7e00})])
-def test_arguments_of_other_16_bit_floats(tmp_path, fmt, words):
+@pytest.mark.parametrize("fmt, words, large", [
+    ("bf16", {1.0: 0x3f80, -2.5: 0xc020, 0.1: 0x3dcd, 1e-40: 0x0001, 3.39e38: 0x7f7f}, 3.4e38),
+    ("cb16", {1.0: 0x5400, 6.0: 0x5900, -0.75: 0xd300, 2095104.0: 0x7dff}, -1e9)])
+def test_arguments_of_other_16_bit_floats(tmp_path, fmt, words, large):
+    """A number that the format does not have is refused; an infinity is one of its values."""
+    infinity = list(words.values())[-1] + 1        # the word behind that of the largest number
     arguments_program(tmp_path, [fmt], "wse3", f"--fp16-format={fmt}")
     script(tmp_path, f"""
         for value, word in {words}.items():
             r.launch("take_{fmt}", value)
             assert r.read_symbol(5, 1, "got_{fmt}", "u2")[0] == word, (
                 value, hex(r.read_symbol(5, 1, "got_{fmt}", "u2")[0]))
+        assert "is too large for {fmt}" in message(r.launch, "take_{fmt}", {large})
+        r.launch("take_{fmt}", np.inf)
+        assert r.read_symbol(5, 1, "got_{fmt}", "u2")[0] == {infinity}
         r.stop()
     """.replace("\n    ", "\n"))
 

@@ -154,7 +154,8 @@ static void compare_inspected(uint32_t tile, const InspectTile *x, const Inspect
 /* What an engine means by a tile at rest. */
 static bool is_at_rest(const InspectTile *t)
 {
-  bool rests = !(t->active & t->blocked) && !t->host_pending && !t->record->untaken;
+  bool rests = !(t->active & t->blocked) && !t->host_pending && !t->record->untaken &&
+               !t->record->to_be_ended;
   for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
     rests &= t->threads[i].state == THREAD_IDLE;
   for (unsigned q = 0; q < MAX_QUEUES; q++)
