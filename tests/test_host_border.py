@@ -275,6 +275,10 @@ def test_mistakes_are_explained(tmp_path):
         assert "a side is one of" in message(runner.add_input_array, "x", 1, "X", x)
         assert "'-3' is no number from 0 on" in message(
             runner.add_output_tensor, 1, "{z[i=0:-3] -> [PE[2, 0] -> index[i]]}", np.uint32)
+        one = "{z[i=0:2] -> [PE[2, 0] -> index[i]]}"
+        named = CSELFRunner("out/bin/out_0_0.elf")
+        named.add_output_tensor(1, one, np.uint32)
+        assert "there is an output 'z' already" in message(named.add_output_tensor, 2, one, np.uint32)
         assert "connect_and_run() first" in message(runner.get_symbol, 4, 1, "add", np.uint32)
         inner = CSELFRunner(["out/bin/out_0_0.elf"])
         inner.add_input_tensor(1, "{x[i=0:2] -> [PE[0, 0] -> index[i]]}", x)
@@ -292,6 +296,7 @@ def test_mistakes_are_explained(tmp_path):
         runner.connect_and_run()
         assert "runs once" in message(runner.connect_and_run)
         assert "has been run" in message(runner.add_input_tensor, 1, ("WEST", 0), x)
+        assert "has been run" in message(runner.set_symbol, 4, 1, "add", x[:1])
         said = message(runner.get_symbol, 5, 1, "sum", np.uint32)
         assert "tile 1,0 has no symbol 'sum'" in said, said
         assert "tile 1,0 of the program is tile (5, 1) of the fabric" in said, said

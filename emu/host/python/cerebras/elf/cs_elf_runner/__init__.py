@@ -204,6 +204,8 @@ class CSELFRunner:
 
     def set_symbol(self, x, y, name, array):
         """The value of a variable of a tile before the run."""
+        if self._program:
+            raise RuntimeError("the program has been run: set symbols before connect_and_run()")
         self._symbols.append((x, y, name, np.array(array)))
 
     def set_symbol_rect(self, name, array, offset=(0, 0)):
