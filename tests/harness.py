@@ -9,6 +9,7 @@ Every call has a time limit and, unless the caller says otherwise, expects exit 
 shows the command line and what the program wrote. The programs are those of build/release; the
 environment variable WSE_BIN names another folder, pytest's --debug-build takes build/debug.
 """
+import functools
 import json
 import os
 import re
@@ -111,11 +112,16 @@ def timing(row, arch):
     return int(found.group(1 if arch == "wse2" else 2))
 
 
+@functools.cache
+def commit_seed():
+    """The first digits of the commit's hash, or 1 outside a repository."""
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return int(done.stdout[:8], 16) if done.returncode == 0 else 1
+
+
 def commit_random(purpose):
     """Random numbers that another commit draws differently."""
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    seed = int(done.stdout[:8], 16) if done.returncode == 0 else 1
-    return numpy.random.default_rng([seed, *purpose.encode()])
+    return numpy.random.default_rng([commit_seed(), *purpose.encode()])
 
 
 def load_npy(path):

@@ -28,7 +28,7 @@ ONCE_DIFFERENT = 184844         # an assertion in a function that is called
 
 
 @needs_mpi
-@pytest.mark.parametrize("number", [*range(4), ONCE_DIFFERENT])
+@pytest.mark.parametrize("number", [*range(2), ONCE_DIFFERENT])
 def test_random_clusters_are_as_on_one_process(number, images):
     seed = number if number == ONCE_DIFFERENT else \
         int(harness.commit_random("cluster ranks").integers(10 ** 6)) + number
