@@ -386,9 +386,15 @@ def test_the_best_root_of_an_allreduce_is_better_than_an_end(tmp_path):
     ("elements of collectives are floats and integers of 16 and 32 bits",
      {"params": ".T = i64", "call": "reduce.run(4, @ptrcast([*]i64, &v))"}),
     ("operation is a member of `op`: 0 add, 1 max, 2 min, 3 mul", {"params": ".operation = 4"}),
-    ("the root and the tile must be tiles of the line",
+    ("the root must be a tile of the line",
      {"in_layout": "const bad = collectives.broadcast_tile(0, 0, 4, 4, 0, WEST, EAST, colors[0]);"}),
-    ("the root and the tile must be tiles of the line",
+    ("the tile must be one of the line",
+     {"in_layout": "const bad = collectives.reduce_tile(4, 0, "
+                  "collectives.reduce_plan(4, 0, pattern.chain, 1, 0), 4, WEST, EAST, colors);"}),
+    ("low and high lead to the tiles before and behind",
+     {"in_layout": "const bad = collectives.reduce_tile(3, 0, "
+                  "collectives.reduce_plan(4, 0, pattern.chain, 1, 0), 3, EAST, EAST, colors);"}),
+    ("the root must be a tile of the line",
      {"in_layout": "const bad = collectives.shared_broadcast_tile(4, 9, 0, WEST, EAST, colors[0]);"}),
     ("the root and the tile must be tiles of the rectangle",
      {"in_layout": "const bad = collectives.broadcast_tile_2d(4, 1, 2, 1, 0, 0, colors[0]);"}),

@@ -372,6 +372,8 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
  * they are start, stop and step one after the other, each of the element type. */
 PoolId value_on_tile(Sema *s, PoolId value);
 Operand sema_member(Sema *s, Operand base, StrId name, Span span);
+/* The names with commas between them, for a note; NULL if there are none or too many. */
+const char *sema_join_names(Sema *s, const char *const *names, size_t n);
 /* A note with the members of an enum, unless there are too many. */
 void sema_list_members(Sema *s, const PoolKey *type, Span span);
 

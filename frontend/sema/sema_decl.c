@@ -144,7 +144,10 @@ static void check_bindings(Sema *s, const ModuleInstance *m)
       if (is_param(&m->decls[k]))
         names[n++] = sema_text(s, m->decls[k].name);
     const char *near = base_nearest(sema_text(s, name), names, n);
+    const char *list = near ? NULL : sema_join_names(s, names, n);
     diag_suggest(s->diags, at, near);
+    if (list)
+      diag_known_params(s->diags, at, list);
   }
 }
 

@@ -27,17 +27,26 @@ static bool find_field(const PoolKey *type, StrId name, uint32_t *index)
   return false;
 }
 
-void sema_list_members(Sema *s, const PoolKey *type, Span span)
+const char *sema_join_names(Sema *s, const char *const *names, size_t n)
 {
   enum { MOST_LISTED = 16 };
+  const char *list = NULL;
+  if (n > MOST_LISTED)
+    return NULL;
+  for (size_t i = 0; i < n; i++)
+    list = arena_printf(s->arena, "%s%s%s", list ? list : "", list ? ", " : "", names[i]);
+  return list;
+}
+
+void sema_list_members(Sema *s, const PoolKey *type, Span span)
+{
   uint32_t n = type->u.enum_type.n;
-  const char *list = "";
-  if (n == 0 || n > MOST_LISTED)
-    return;
+  const char **names = arena_many(s->arena, const char *, n + 1);
   for (uint32_t i = 0; i < n; i++)
-    list = arena_printf(s->arena, "%s%s%s", list, i ? ", " : "",
-                        sema_text(s, type->u.enum_type.names[i]));
-  diag_known_members(s->diags, span, list);
+    names[i] = sema_text(s, type->u.enum_type.names[i]);
+  const char *list = sema_join_names(s, names, n);
+  if (list)
+    diag_known_members(s->diags, span, list);
 }
 
 static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name, Span span)
