@@ -317,18 +317,11 @@ static void note_setup(UseWalk *w)
     for (uint8_t c = 0; c < MAX_COLORS; c++)
       if (setup->stored_colors[is_output] >> c & 1)
         lose_descriptor(w, &(Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN, .color = c});
-  w->unclear_tasks |= setup->stored_tasks;
+  w->unclear_tasks |= setup_tasks_beside_code(w->s);
   for (uint32_t i = 0; i < w->m->n_dsrs; i++)
     lose_descriptor(w, &w->m->dsrs[i].desc.desc);
   for (uint32_t i = 0; i < w->m->n_configs; i++)
     note_register(w->out, w->m->configs[i].address);
-  for (size_t i = 0; i < arrlenu(setup->fifos); i++) {
-    Action push = {0}, pop = {0};
-    if (action_decode(setup->fifos[i].push, &push))
-      w->unclear_tasks |= setup_started_task(push);
-    if (action_decode(setup->fifos[i].pop, &pop))
-      w->unclear_tasks |= setup_started_task(pop);
-  }
 }
 
 static void note_tasks(UseWalk *w)

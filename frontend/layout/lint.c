@@ -631,11 +631,12 @@ static uint64_t started_by(const IrFunc *f, const IrInsn *insn)
   return action_decode((uint16_t)value->imm, &action) ? setup_started_task(action) : 0;
 }
 
-static uint64_t started_tasks(const Sema *s)
+/* The tasks that running functions start. */
+static uint64_t started_tasks(const Sema *s, const bool *runs)
 {
-  uint64_t tasks = s->setup->active;
+  uint64_t tasks = 0;
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
-    for (uint32_t i = 1; i < s->ir->funcs[n].n_insns; i++)
+    for (uint32_t i = 1; runs[n] && i < s->ir->funcs[n].n_insns; i++)
       if (!s->ir->funcs[n].insns[i].dead)
         tasks |= started_by(&s->ir->funcs[n], &s->ir->funcs[n].insns[i]);
   return tasks;
@@ -652,23 +653,34 @@ static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
       mark_called(ir, f->insns[i].u.func.raw, runs);
 }
 
-/* By function: whether something starts it. In a program for many tiles, a tile may have local
- * tasks that only other tiles start. */
-static bool *running_functions(Sema *s)
+/* By function: the local tasks that nothing in `started` names. */
+static bool *waiting_tasks(Sema *s, uint64_t started)
 {
-  const IrModule *ir = s->ir;
-  bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
-  bool *waits = arena_many(s->arena, bool, ir->n_funcs + 1);
-  uint64_t started = started_tasks(s);
+  bool *waits = arena_many(s->arena, bool, s->ir->n_funcs + 1);
   for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *task = &s->setup->tasks[id];
     if (task->kind == TASK_LOCAL && !task->alternate && !(started >> id & 1) &&
         !ir_func_is_none(s->funcs[task->func].ir))
       waits[s->funcs[task->func].ir.raw] = true;
   }
-  for (uint32_t f = 0; f < ir->n_funcs; f++)
-    if (ir->funcs[f].address_taken && !waits[f])
-      mark_called(ir, f, runs);
+  return waits;
+}
+
+/* By function: whether something starts it. In a program for many tiles, a tile may have local
+ * tasks that only other tiles start; such a task may well start itself again, and others. */
+static bool *running_functions(Sema *s)
+{
+  const IrModule *ir = s->ir;
+  bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
+  uint64_t started = s->setup->active | setup_tasks_beside_code(s), before;
+  do {
+    const bool *waits = waiting_tasks(s, started);
+    for (uint32_t f = 0; f < ir->n_funcs; f++)
+      if (ir->funcs[f].address_taken && !waits[f])
+        mark_called(ir, f, runs);
+    before = started;
+    started |= started_tasks(s, runs);
+  } while (started != before);
   return runs;
 }
 

@@ -158,6 +158,8 @@ IrDesc setup_resolve(Sema *s, IrDesc desc);
 StoredDesc setup_stored_desc;
 /* The task that the action activates, as a bit; 0: none. */
 uint64_t setup_started_task(Action action);
+/* Those that stored descriptors, preset DSRs and FIFOs may start, a bit each. */
+uint64_t setup_tasks_beside_code(const Sema *s);
 void setup_finish(Sema *s);
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,

@@ -380,6 +380,25 @@ uint64_t setup_started_task(Action action)
   return activates ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
 }
 
+static uint64_t started_by_setting(uint16_t setting)
+{
+  Action action = {0};
+  return action_decode(setting, &action) ? setup_started_task(action) : 0;
+}
+
+uint64_t setup_tasks_beside_code(const Sema *s)
+{
+  const MachineSetup *setup = s->setup;
+  uint64_t tasks = setup->stored_tasks;
+  for (uint32_t i = 0; i < s->ir->n_dsrs; i++) {
+    const Descriptor *d = &s->ir->dsrs[i].desc.desc;
+    tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
+  }
+  for (size_t i = 0; i < arrlenu(setup->fifos); i++)
+    tasks |= started_by_setting(setup->fifos[i].push) | started_by_setting(setup->fifos[i].pop);
+  return tasks;
+}
+
 IrDesc setup_stored_desc(Sema *s, IrDesc stored)
 {
   IrDesc desc = setup_resolve(s, stored);
