@@ -236,6 +236,48 @@ static void print_chain(Analysis *a, const uint32_t *chain)
   }
 }
 
+/* Waits for elements, and has some of them. */
+static bool has_begun_to_receive(Analysis *a, Unit unit)
+{
+  if (unit.kind != UNIT_THREAD)
+    return false;
+  const InspectThread *thread = &report_look(&a->report, unit.tile)->threads[unit.index];
+  return finite_wait(thread) && thread->waiting == STALL_INPUT &&
+         thread->run->remaining < thread->run->length;
+}
+
+static bool has_sent(Analysis *a, Unit sender)
+{
+  const InspectTile *t = report_look(&a->report, sender.tile);
+  bool has = false;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    has |= queue_use_is_any(t->output[q].use) && t->output[q].use.color == sender.index;
+  return has;
+}
+
+/* A message of the cycle that has stopped short: its reader, and the sender of its last elements.
+ * Where the sender waits for something before it sends the rest, lengths that differ are
+ * likelier than one operation for several. */
+typedef struct { bool is_any; Unit reader, sender; } ShortMessage;
+
+static ShortMessage find_short_message(Analysis *a, uint32_t root)
+{
+  ShortMessage found = {.is_any = false};
+  bool receives = false;
+  for (uint32_t n = root, first = 1; !found.is_any && (first || n != root); first = 0) {
+    Unit unit = a->nodes[n].unit, next = a->nodes[a->nodes[n].next].unit;
+    if (unit.kind == UNIT_THREAD) {
+      receives = has_begun_to_receive(a, unit);
+      found.reader = unit;
+    }
+    found.is_any = receives && unit.kind == UNIT_SENDER && next.kind == UNIT_THREAD &&
+                   next.tile == unit.tile && has_sent(a, unit);
+    found.sender = unit;
+    n = a->nodes[n].next;
+  }
+  return found;
+}
+
 /* The threads of a cycle, or all its units if none is a thread. */
 static void print_cycle(Analysis *a, uint32_t root)
 {
@@ -248,6 +290,11 @@ static void print_cycle(Analysis *a, uint32_t root)
     n = a->nodes[n].next;
   } while (n != root);
   total = threads ? threads : length;
+  ShortMessage cut = find_short_message(a, root);
+  if (cut.is_any) {
+    short_message_print(&a->report, cut.reader, cut.sender);
+    fprintf(a->report.out, "; so there is ");
+  }
   fprintf(a->report.out, "a cycle of waits: ");
   do {
     if (!threads || a->nodes[n].unit.kind == UNIT_THREAD) {
@@ -366,7 +413,9 @@ static void print_cause(Analysis *a, uint32_t index)
 {
   const Cause *cause = &a->causes[index];
   const Unit *root = &a->nodes[cause->root].unit;
-  const char *advice = end_help(&a->report, root);
+  const char *advice = root->kind == UNIT_END
+                         ? end_help(&a->report, root)
+                         : cycle_help(find_short_message(a, cause->root).is_any);
   print_root(a, index);
   fprintf(a->report.out, "\n");
   uint32_t *chain = chain_of(a, cause->first, cause->root);

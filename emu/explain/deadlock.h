@@ -68,7 +68,10 @@ void unit_print(Report *report, Unit unit);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);
+/* The reader has got some of its elements, and the sender starts no more. */
+void short_message_print(Report *report, Unit reader, Unit sender);
 /* Advice for the author of the program; NULL: none. */
 const char *end_help(Report *report, const Unit *root);
+const char *cycle_help(bool is_short);
 
 #endif

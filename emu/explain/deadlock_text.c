@@ -66,24 +66,43 @@ static void print_use(Report *r, uint32_t tile, QueueUse use)
               report_look(r, tile)->record->fifo_left);
 }
 
+/* What the tile has sent on the color; false: nothing. */
+static bool print_last_sends(Report *r, Unit at)
+{
+  const InspectTile *t = report_look(r, at.tile);
+  bool sent = false;
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    if (!queue_use_is_any(t->output[q].use) || t->output[q].use.color != at.index)
+      continue;
+    fprintf(r->out, "; the last were ");
+    print_use(r, at.tile, t->output[q].use);
+    sent = true;
+  }
+  return sent;
+}
+
 static void print_no_sender(Report *r, Unit end)
 {
-  const InspectTile *t = report_look(r, end.tile);
-  bool sent = false;
   fprintf(r->out, "nobody at ");
   report_tile(r, end.tile);
   fprintf(r->out, " sends on ");
   report_color(r, end.tile, end.index);
   fprintf(r->out, " any more");
-  for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    if (!queue_use_is_any(t->output[q].use) || t->output[q].use.color != end.index)
-      continue;
-    fprintf(r->out, "; the last were ");
-    print_use(r, end.tile, t->output[q].use);
-    sent = true;
-  }
-  if (!sent)
+  if (!print_last_sends(r, end))
     fprintf(r->out, "; nobody there ever has");
+}
+
+void short_message_print(Report *r, Unit reader, Unit sender)
+{
+  const VecRun *run = report_look(r, reader.tile)->threads[reader.index].run;
+  report_tile(r, reader.tile);
+  fprintf(r->out, " receives %u elements", run->length);
+  report_place(r, reader.tile, run->pc);
+  fprintf(r->out, ", and ");
+  report_tile(r, sender.tile);
+  fprintf(r->out, " has stopped sending on ");
+  report_color(r, sender.tile, sender.index);
+  print_last_sends(r, sender);
 }
 
 static void print_nobody_reads(Report *r, Unit end)
@@ -600,11 +619,17 @@ static bool fills_unread_fifo(Report *r, Unit end)
   return t->threads[end.index].run->dest.kind == VS_FIFO && !t->record->fifo[0].elements;
 }
 
+const char *cycle_help(bool is_short)
+{
+  if (is_short)
+    return "compare the extents of both sides, and that of the memory from which the sender's "
+           "elements come: its first source decides how many there are";
+  return "let one of them go on without the others: receive before sending, or start its operation "
+         "with .async";
+}
+
 const char *end_help(Report *r, const Unit *root)
 {
-  if (root->kind != UNIT_END)
-    return "let one of them go on without the others: receive before sending, or start its "
-           "operation with .async";
   switch (root->end) {
   case END_NO_SENDER: return sender_help(r, root);
   case END_HOST:
