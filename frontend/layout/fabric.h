@@ -20,6 +20,7 @@ typedef struct {
   bool has_payload;         /* what it sends is one known word */
   uint8_t color;
   uint8_t element_bytes;
+  uint8_t float_bits;       /* of the floats that it moves; 0: other numbers, or not known */
   SimdMode simd;
   uint8_t least, most;      /* times for each start: 0, 1 or FABRIC_MANY */
   uint32_t start;           /* FABRIC_AT_START, 1 + index of the function that the host launches, or
@@ -42,12 +43,17 @@ typedef struct FabricUses {
   uint64_t control_tasks;               /* entries of control wavelets that have a task */
   uint64_t started_tasks;               /* control tasks that the program starts by itself */
   Span control_span[MAX_TASK_IDS];
+  uint8_t task_floats[MAX_COLORS];      /* bits of a float that the color's data task takes, or 0 */
+  Span task_span[MAX_COLORS];           /* of that data task */
 } FabricUses;
 
 /* The bits of a scalar that is the same in every run, found from constants and calls with
  * constants; false: it is not known. */
 bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *arena,
                         uint64_t *bits);
+/* Bits of the floats that a vector operation sends or receives; 0: they are no floats, or may be
+ * other numbers, since @fmovs moves any words. */
+uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send);
 /* The uses of a program whose IR is complete; they live as long as its IR.  Warns about operations
  * whose operands have different lengths. */
 const FabricUses *fabric_uses(Sema *s);

@@ -27,7 +27,7 @@ typedef struct {
 typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
 
 typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_MEET, RULE_COUNT } Rule;
+               RULE_MEET, RULE_FLOATS, RULE_COUNT } Rule;
 
 typedef struct { Rule rule; Span at; } Told;
 
@@ -441,6 +441,53 @@ static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
     diag_lengths_help(diags, at);
 }
 
+/* ---- floats of two widths -------------------------------------------------------------------- */
+
+/* An operation of the tiles upstream that sends floats, but of another width; use NULL: none. */
+static Sender find_other_floats(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits)
+{
+  Total unused = {0};
+  search_start(c, tile);
+  while (search_next(c, &tile)) {
+    const Route *route;
+    if (route_at(c, tile, color, &route) != ROUTE_KNOWN)
+      continue;
+    const FabricUses *uses = uses_at(c, tile);
+    for (uint32_t i = 0; i < uses->n && route->ever_rx & port_bit(PORT_RAMP); i++) {
+      const FabricUse *use = &uses->uses[i];
+      if (use->is_send && !use->is_control && use->color == color && use->float_bits != 0 &&
+          use->float_bits != bits)
+        return (Sender){use, tile};
+    }
+    go_upstream(c, &unused, tile, color, route);
+  }
+  return (Sender){NULL, 0};
+}
+
+static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits, Span at)
+{
+  const Route *route;
+  if (bits == 0 || c->told[RULE_FLOATS] >> color & 1 ||
+      route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)))
+    return;
+  Sender sender = find_other_floats(c, tile, color, bits);
+  if (!sender.use || !may_tell(c, RULE_FLOATS, color, at))
+    return;
+  diag_floats_differ(c->session->diags, at, tile_text(c, tile), color, bits,
+                     sender.use->float_bits);
+  note_sender(c, &sender);
+  diag_floats_help(c->session->diags, at);
+}
+
+static void check_floats(FabricCheck *c, uint32_t tile, unsigned color)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  check_float(c, tile, color, uses->task_floats[color], uses->task_span[color]);
+  for (uint32_t i = 0; i < uses->n; i++)
+    if (!uses->uses[i].is_send && uses->uses[i].color == color)
+      check_float(c, tile, color, uses->uses[i].float_bits, uses->uses[i].span);
+}
+
 /* ---- colors that no code reads --------------------------------------------------------------- */
 
 static void check_unread(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
@@ -757,9 +804,10 @@ static void check_amounts(FabricCheck *c, uint32_t tile)
     const Route *route;
     if (c->left_alone >> color & 1 || has_wrong_route(c, color))
       continue;
-    if (uses->receives >> color & 1)
+    if (uses->receives >> color & 1) {
       check_lengths(c, tile, color);
-    else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
+      check_floats(c, tile, color);
+    } else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
       check_unread(c, tile, color, route);
   }
   for (uint32_t i = 0; i < uses->n; i++)

@@ -324,16 +324,28 @@ static void note_setup(UseWalk *w)
     note_register(w->out, w->m->configs[i].address);
 }
 
+static void note_data_task(UseWalk *w, const IrTask *task)
+{
+  const IrModule *m = w->m;
+  unsigned color = m->arch == ARCH_WSE3 ? m->input[task->id % MAX_QUEUES].color : task->id;
+  w->out->receives |= color_bit(color);
+  w->out->vague_receives |= color_bit(color);
+  if (color >= MAX_COLORS)
+    return;
+  const IrFunc *f = &m->funcs[task->func.raw];
+  for (uint32_t i = 0; i < f->n_params; i++)
+    if (ir_type_is_float(f->params[i]))
+      w->out->task_floats[color] = (uint8_t)(8 * ir_type_bytes(f->params[i]));
+  w->out->task_span[color] = w->s->setup->tasks[task->id].span;
+}
+
 static void note_tasks(UseWalk *w)
 {
   const IrModule *m = w->m;
   for (uint32_t i = 0; i < m->n_tasks; i++) {
     const IrTask *task = &m->tasks[i];
     if (task->kind == TASK_DATA) {
-      uint32_t bit = color_bit(m->arch == ARCH_WSE3 ? m->input[task->id % MAX_QUEUES].color
-                                                    : task->id);
-      w->out->receives |= bit;
-      w->out->vague_receives |= bit;
+      note_data_task(w, task);
     } else if (task->kind == TASK_CONTROL) {
       w->out->control_tasks |= UINT64_C(1) << task->id;
       const TaskSlot *slot = m->separate_control ? &w->s->setup->control_tasks[task->id]
@@ -442,6 +454,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .is_send = d->kind == DESC_FABOUT, .is_control = (d->flags & DESC_F_CONTROL) != 0,
     .color = d->color, .simd = operation_simd(o, d->simd), .least = times.least, .most = times.most,
     .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
+    .float_bits = fabric_float_bits(w->m, f, insn, d->kind == DESC_FABOUT),
     .length = d->on_control.kind == ACT_NONE ? operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
     .span = user_span(w, insn->loc)};
