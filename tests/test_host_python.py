@@ -364,6 +364,31 @@ def test_sdk_utils(program):
     """)
 
 
+def test_sdk_utils_take_arrays_of_any_shape_and_nothing_else(program):
+    script(program, """
+        from cerebras.sdk.sdk_utils import calculate_cycles, input_array_to_u32, memcpy_view
+        r.stop()
+        words = np.arange(12, dtype=np.uint32).reshape(3, 4) + 0x10000
+        for part in (words.T, words[::2], words[:, 1::2], words[::-1], words[1, 1:2].reshape(())):
+            view = memcpy_view(part, np.int16)
+            assert view.shape == part.shape and (view == (part & 0xffff)).all()
+        memcpy_view(words.T, np.int16)[1, 2] = -1
+        assert words[2, 1] == 0x1ffff
+
+        assert calculate_cycles(np.array([1, 0, 0, 4, 0, 0], np.uint16)) == 3
+        assert "not elements of dtype int64" in message(calculate_cycles, [1, 2, 3])
+        assert "not elements of dtype float64" in message(calculate_cycles, np.zeros(3))
+        for call in (lambda a: memcpy_view(a, np.int16), lambda a: input_array_to_u32(a, None, 1)):
+            assert "needs a numpy array, not list" in message(call, [1, 2])
+        half = np.zeros(70000, np.int16)
+        assert input_array_to_u32(half[:65536], 0, 70000)[-1] == 0xffff0000
+        assert input_array_to_u32(half, None, 70000).size == 70000
+        assert "index up to 65535" in message(input_array_to_u32, half, 0, 70000)
+        assert "fast_dim_sz must be at least 1, not 0" in message(input_array_to_u32, half, 0, 0)
+        assert "must be an integer, not float" in message(input_array_to_u32, half, 0, 4 / 2)
+    """)
+
+
 def test_runtime_utils(program):
     script(program, """
         from cerebras.sdk.debug.debug_util import debug_util
