@@ -13,7 +13,7 @@ enum {
   MOST_IDLE_POLLS = 1000,       /* then session_is_done reports a deadlock */
   MOST_DONE_KEPT = 256,         /* operations that are done, before the list is cut */
   TAKE_WORDS = 256,             /* taken at a time where they do not lie together in the buffer */
-  HALF_MASK = 0xffff, WIDE_BYTES = 4, NARROW_BYTES = 2
+  HALF_MASK = 0xffff
 };
 
 static bool is_command(OperationKind kind)
@@ -576,144 +576,6 @@ static WseStatus done_at_once(HostSession *s, OperationKind kind, WseTask *task)
   return WSE_OK;
 }
 
-/* ---- checks ----------------------------------------------------------------------------- */
-
-/* Colors and symbols are numbers to scripts, which mix them up. */
-static void note_symbol(HostSession *s, uint32_t number)
-{
-  if (number < s->image->n_exports && s->image->exports[number].kind == EXPORT_DATA)
-    diag_transfer_copies(s->diags, HOST_NOWHERE, number, s->image->exports[number].name);
-}
-
-static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
-{
-  uint32_t tile;
-  if (!s->image->memcpy) {
-    diag_stream_needs_memcpy(s->diags, HOST_NOWHERE);
-    return session_usage(s);
-  }
-  if (t->target >= s->program->machine->colors || !(s->program->host_out_colors >> t->target & 1)) {
-    diag_stream_color(s->diags, HOST_NOWHERE, t->target);
-    note_symbol(s, t->target);
-    return session_usage(s);
-  }
-  HostTiles tiles = host_tiles(t);
-  while (in && host_tiles_next(&tiles, s->program, &tile)) {
-    const ClassCode *cls = program_class(s->program, tile);
-    if (!cls || cls->image->data_queue[t->target] >= MAX_QUEUES) {
-      diag_stream_no_queue(s->diags, HOST_NOWHERE, program_x(s->program, tile),
-                           program_y(s->program, tile), t->target);
-      note_symbol(s, t->target);
-      return session_usage(s);
-    }
-  }
-  return WSE_OK;
-}
-
-/* Bytes from the address to the end of the variable it lies in; all of memory if in none. */
-static uint32_t bytes_left(const ClassCode *cls, uint32_t address)
-{
-  for (uint32_t i = 0; i < cls->image->n_symbols; i++) {
-    const ImageSymbol *symbol = &cls->image->symbols[i];
-    if (!symbol->is_code && address >= symbol->address &&
-        address < symbol->address + symbol->bytes)
-      return symbol->address + symbol->bytes - address;
-  }
-  return PE_MEM_BYTES;
-}
-
-/* Whether the elements fit where the export points now; later if a launch may still aim it
- * elsewhere.  Reading on harms nothing and existing programs do it: a warning, for one tile. */
-static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
-                            const ImageBinding *binding, bool in, bool *warned)
-{
-  uint32_t address, bytes = t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES);
-  const ClassCode *cls = program_class(s->program, tile);
-  if (s->first_open < arrlenu(s->operations) ||
-      !session_data_address(s, tile, binding, &address) || bytes <= bytes_left(cls, address))
-    return WSE_OK;
-  const char *place = arena_printf(diags_scratch(s->diags), "%u,%u", program_x(s->program, tile),
-                                   program_y(s->program, tile));
-  if (!in) {
-    if (!*warned) {
-      diag_read_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
-                         bytes_left(cls, address));
-      session_warn(s);
-    }
-    *warned = true;
-    return WSE_OK;
-  }
-  diag_copy_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
-                     bytes_left(cls, address));
-  return session_usage(s);
-}
-
-/* `mutable` of a pointer says only whether the program may point it elsewhere. */
-static bool is_constant(const ImageExport *export)
-{
-  bool is_pointer = export->type[0] == '[' || export->type[0] == '*';
-  return is_pointer ? strstr(export->type, "]const ") || strncmp(export->type, "*const ", 7) == 0
-                    : !export->is_mutable;
-}
-
-static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
-{
-  bool warned = false;
-  if (t->target >= s->image->n_exports) {
-    diag_symbol_number(s->diags, HOST_NOWHERE, t->target);
-    if (t->target < s->program->machine->colors)
-      diag_transfer_streams(s->diags, HOST_NOWHERE, t->target);
-    return session_usage(s);
-  }
-  const ImageExport *export = &s->image->exports[t->target];
-  if (export->kind != EXPORT_DATA) {
-    diag_symbol_is_function(s->diags, HOST_NOWHERE, export->name, export->type);
-    return session_usage(s);
-  }
-  if (in && is_constant(export)) {
-    diag_symbol_is_const(s->diags, HOST_NOWHERE, export->name, export->type);
-    diag_export_variable(s->diags, HOST_NOWHERE, export->name);
-    return session_usage(s);
-  }
-  if (t->is_16bit && export->element_bytes == WIDE_BYTES) {
-    diag_copy_narrow(s->diags, HOST_NOWHERE, export->name, export->type);
-    session_warn(s);
-  }
-  uint32_t tile;
-  HostTiles tiles = host_tiles(t);
-  while (host_tiles_next(&tiles, s->program, &tile)) {
-    const ImageBinding *binding = session_binding(s, tile, t->target);
-    if (binding && check_size(s, t, tile, binding, in, &warned) != WSE_OK)
-      return WSE_USAGE;
-    if (!binding) {
-      diag_tile_lacks_symbol(s->diags, HOST_NOWHERE, program_x(s->program, tile),
-                             program_y(s->program, tile), export->name);
-      return session_usage(s);
-    }
-  }
-  return WSE_OK;
-}
-
-static WseStatus check_transfer(HostSession *s, const WseTransfer *t, bool in)
-{
-  WseStatus status = session_ended(s);
-  if (status != WSE_OK)
-    return status;
-  if (!host_region_ok(s, t))
-    return session_usage(s);
-  if (!in && t->broadcast != WSE_EACH_TILE) {
-    diag_broadcast_to_host(s->diags, HOST_NOWHERE);
-    return session_usage(s);
-  }
-  if (t->streaming)
-    return check_stream(s, t, in);
-  if ((uint64_t)t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES) > PE_MEM_BYTES) {
-    diag_elements_too_many(s->diags, HOST_NOWHERE, t->elements);
-    return session_usage(s);
-  }
-  return check_symbol(s, t, in);
-}
-
 /* ---- copies without memcpy -------------------------------------------------------------- */
 
 /* The elements of one tile, packed as they lie in its memory. */
@@ -759,7 +621,7 @@ static WseStatus copy_directly(HostSession *s, const WseTransfer *t, const uint3
 WseStatus session_h2d(HostSession *s, const WseTransfer *transfer, const uint32_t *words,
                       WseTask *task)
 {
-  WseStatus status = check_transfer(s, transfer, true);
+  WseStatus status = session_check_transfer(s, transfer, true);
   if (status != WSE_OK)
     return status;
   if (transfer->elements == 0)
@@ -773,7 +635,7 @@ WseStatus session_h2d(HostSession *s, const WseTransfer *transfer, const uint32_
 
 WseStatus session_d2h(HostSession *s, const WseTransfer *transfer, uint32_t *words, WseTask *task)
 {
-  WseStatus status = check_transfer(s, transfer, false);
+  WseStatus status = session_check_transfer(s, transfer, false);
   if (status != WSE_OK)
     return status;
   if (transfer->elements == 0)
@@ -786,31 +648,6 @@ WseStatus session_d2h(HostSession *s, const WseTransfer *transfer, uint32_t *wor
 }
 
 /* ---- launches --------------------------------------------------------------------------- */
-
-static WseStatus check_launch(HostSession *s, uint32_t function, uint32_t n_args)
-{
-  WseStatus status = session_ended(s);
-  if (status != WSE_OK)
-    return status;
-  if (function >= s->image->n_exports) {
-    diag_symbol_number(s->diags, HOST_NOWHERE, function);
-    return session_usage(s);
-  }
-  const ImageExport *export = &s->image->exports[function];
-  if (export->kind != EXPORT_FUNCTION) {
-    diag_symbol_is_data(s->diags, HOST_NOWHERE, export->name, export->type);
-    return session_usage(s);
-  }
-  if (n_args != export->n_params) {
-    diag_argument_count(s->diags, HOST_NOWHERE, export->name, export->n_params, n_args);
-    return session_usage(s);
-  }
-  for (uint32_t c = 0; c < s->image->n_classes; c++)
-    if (s->bindings[(size_t)c * s->image->n_exports + function])
-      return WSE_OK;
-  diag_symbol_nowhere(s->diags, HOST_NOWHERE, export->name);
-  return session_usage(s);
-}
 
 static WseStatus run_until_quiet(HostSession *s)
 {
@@ -846,7 +683,7 @@ static void deliver_launch(HostSession *s, uint32_t function, const uint32_t *ar
 WseStatus session_launch_begin(HostSession *s, uint32_t function, const uint32_t *args,
                                uint32_t n_args, WseTask *task)
 {
-  WseStatus status = check_launch(s, function, n_args);
+  WseStatus status = session_check_launch(s, function, n_args);
   if (status != WSE_OK)
     return status;
   if (!s->image->memcpy) {

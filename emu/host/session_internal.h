@@ -190,6 +190,13 @@ char *observers_stop_text(const HostSession *s);
 /* Nothing can move, or something is left. */
 void observers_stuck(HostSession *s, const IdleQuestion *question);
 
+/* ---- operation_checks.c: after reporting, an operation is refused and nothing has changed */
+
+enum { WIDE_BYTES = 4, NARROW_BYTES = 2 };      /* of the elements of copies */
+/* `in`: to the tiles. */
+WseStatus session_check_transfer(HostSession *s, const WseTransfer *transfer, bool in);
+WseStatus session_check_launch(HostSession *s, uint32_t function, uint32_t n_args);
+
 /* ---- operations.c */
 
 /* Takes what tiles have sent to the host so far. */

@@ -8,7 +8,7 @@ least 80 % of the lines of the host's side are reached.
 import fuzz_seeds
 import fuzzing
 
-HOST = ["libwse.c", "session.c", "operations.c", "transfer.c", "collect.c"]
+HOST = ["libwse.c", "session.c", "operations.c", "operation_checks.c", "transfer.c", "collect.c"]
 
 fuzzing.claim("host", [f"emu/host/{file}" for file in HOST], "host interface",
               seeds=fuzz_seeds.host(),
