@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include <stb_ds.h>
-#include <zlib.h>
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
@@ -201,8 +200,7 @@ static char *read_image(HostSession *s, const char *path, size_t *length)
 
 static ImageMark image_mark(const char *bytes, size_t length)
 {
-  return (ImageMark){(uint32_t)crc32_z(crc32_z(0, NULL, 0), (const unsigned char *)bytes, length),
-                     (uint32_t)length};
+  return (ImageMark){image_checksum((const uint8_t *)bytes), (uint32_t)length};
 }
 
 /* `path` is the image's, of which `bytes` are the content. */
@@ -210,12 +208,12 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
                             const SessionOptions *options)
 {
   const char *reason = NULL;
-  ImageMark mark = image_mark(bytes, length);
   s->image = image_read((const uint8_t *)bytes, length, s->arena, &reason);
   if (!s->image) {
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, reason ? reason : "not an image");
     return session_usage(s);
   }
+  ImageMark mark = image_mark(bytes, length);
   Timing timing = *timing_get(s->image->arch);
   if (options->timing && timing_set_words(&timing, s->image->arch, options->timing, s->arena)) {
     diag_option_argument(s->diags, HOST_NOWHERE, "--timing", options->timing,

@@ -27,6 +27,12 @@ uint64_t image_announced_bytes(const char *start, size_t length)
   return begins ? load_le((const uint8_t *)start + IMAGE_AT_LENGTH, 8) : length;
 }
 
+/* The header's, which holds those of all sections. */
+uint32_t image_checksum(const uint8_t *bytes)
+{
+  return (uint32_t)load_le(bytes + IMAGE_AT_CRC, 4);
+}
+
 static const char *check_start(const ImageFile *file)
 {
   size_t known = file->length < IMAGE_MAGIC_BYTES ? file->length : IMAGE_MAGIC_BYTES;

@@ -553,6 +553,8 @@ uint8_t *image_write(const Image *image, size_t *length);
 Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char **reason);
 /* How many bytes an image has, as its first `length` bytes say; `length` if they begin none. */
 uint64_t image_announced_bytes(const char *start, size_t length);
+/* The same for equal images only, as far as a checksum can say.  The image can be read. */
+uint32_t image_checksum(const uint8_t *bytes);
 /* Hash of the tables that give an image its meaning; a reader accepts only its own. */
 uint64_t image_tables_hash(void);
 /* Line table look-up: the row that covers pc; NULL if no line of the program is behind pc. */
