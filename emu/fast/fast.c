@@ -90,11 +90,7 @@ static void make_geometry(FastEngine *e)
   }
 }
 
-static void *zeroed(size_t bytes)
-{
-  void *memory = base_malloc(bytes ? bytes : 1);
-  return memset(memory, 0, bytes);
-}
+static void *zeroed(size_t bytes) { return base_zeroed(bytes, 1); }
 
 static void make_maps(FastEngine *e)
 {

@@ -66,29 +66,22 @@ void base_out_of_memory(size_t size, const char *who)
   exit(EXIT_INTERNAL);
 }
 
-void *base_malloc(size_t size)
+static void *table_of(void *p, size_t bytes)
 {
-  void *p = malloc(size ? size : 1);
   if (!p)
-    base_out_of_memory(size, "a table");
+    base_out_of_memory(bytes, "a table");
+  platform_prefer_large_pages(p, bytes);
   return p;
 }
+
+void *base_malloc(size_t size) { return table_of(malloc(size ? size : 1), size); }
 
 void *base_realloc(void *old, size_t size)
 {
-  void *p = realloc(old, size ? size : 1);
-  if (!p)
-    base_out_of_memory(size, "a table");
-  return p;
+  return table_of(realloc(old, size ? size : 1), size);
 }
 
-void *base_zeroed(size_t n, size_t size)
-{
-  void *p = calloc(n ? n : 1, size);
-  if (!p)
-    base_out_of_memory(n * size, "a table");
-  return p;
-}
+void *base_zeroed(size_t n, size_t size) { return table_of(calloc(n ? n : 1, size), n * size); }
 
 char *base_print(const char *format, ...)
 {

@@ -32,6 +32,17 @@ static bool read_up_to(FILE *in, uint64_t most, char **text, size_t *capacity, s
   return !ferror(in);
 }
 
+/* Room for the rest of a file that says how long it is, of which at most so much is wanted. */
+static void make_room(FILE *in, uint64_t most, char **text, size_t *capacity)
+{
+  struct stat info;
+  if (fstat(fileno(in), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0)
+    return;
+  uint64_t length = (uint64_t)info.st_size < most ? (uint64_t)info.st_size : most;
+  if (length >= *capacity && length < SIZE_MAX / 2)
+    *text = base_realloc(*text, *capacity = (size_t)length + 2);    /* a zero; its end is seen */
+}
+
 char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length)
 {
   FILE *in = fopen(path, "rb");
@@ -42,7 +53,9 @@ char *file_read_bounded(const char *path, FileBound *bound, const void *context,
   bool done = read_up_to(in, first_read_bytes, &text, &capacity, &used);
   if (done) {
     uint64_t most = bound(context, text, used);
-    done = read_up_to(in, most < UINT64_MAX ? most + 1 : most, &text, &capacity, &used);
+    most += most < UINT64_MAX;
+    make_room(in, most, &text, &capacity);
+    done = read_up_to(in, most, &text, &capacity, &used);
   }
   int error = errno;
   fclose(in);

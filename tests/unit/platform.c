@@ -48,6 +48,33 @@ static void test_reserved_memory_does_not_touch_its_neighbours(void **state)
   }
 }
 
+/* A wish about a block of malloc changes nothing of what is in it, nor whether it can grow and be
+ * freed. */
+static void test_large_pages_keep_what_is_there(void **state)
+{
+  enum { BYTES = 5 << 20, MORE = 11 << 20 };
+  (void)state;
+  platform_prefer_large_pages(NULL, 0);
+  for (int i = 0; i < 3; i++) {
+    unsigned char *small = base_malloc(1000), *large = base_malloc(BYTES);
+    memset(small, 0x55, 1000);
+    memset(large, i + 1, BYTES);
+    platform_prefer_large_pages(large, BYTES);
+    large = base_realloc(large, MORE);
+    memset(large + BYTES, 0x77, MORE - BYTES);
+    for (size_t k = 0; k < MORE; k++)
+      assert_int_equal(large[k], k < BYTES ? i + 1 : 0x77);
+    for (size_t k = 0; k < 1000; k++)
+      assert_int_equal(small[k], 0x55);
+    free(large);
+    free(small);
+    unsigned char *zeros = base_zeroed(BYTES, 1);
+    for (size_t k = 0; k < BYTES; k++)
+      assert_int_equal(zeros[k], 0);
+    free(zeros);
+  }
+}
+
 enum { ROUNDS = 2000 };
 static atomic_uint turn;
 
@@ -162,6 +189,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reserved_memory_is_zero),
     cmocka_unit_test(test_reserved_memory_does_not_touch_its_neighbours),
+    cmocka_unit_test(test_large_pages_keep_what_is_there),
     cmocka_unit_test(test_threads_wait_for_each_other),
     cmocka_unit_test(test_a_word_that_differs_is_not_waited_for),
     cmocka_unit_test(test_the_stack_goes_on_below),

@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE_BYTES = 1 << 21 };      /* of x86 and of most others */
+/* Of x86 and of most others; from the second size on, a huge page takes less time than its part of
+ * small ones, each of which is a fault. */
+enum { HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4 };
 
 static const char self_files[] = "/proc/self/fd";
 
@@ -29,17 +31,33 @@ static void *map_aligned(size_t bytes)
   return pages + before;
 }
 
+/* Up to a whole page at the end: what is not written of a small page costs nothing. */
+static size_t mapped_bytes(size_t bytes)
+{
+  bool is_huge = bytes >= HUGE_LEAST && bytes < SIZE_MAX - HUGE_PAGE_BYTES;
+  return is_huge ? (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES : bytes;
+}
+
 void *platform_reserve(size_t bytes)
 {
-  /* Whole pages at either end can go back. */
-  bool is_huge = bytes >= HUGE_PAGE_BYTES && bytes % HUGE_PAGE_BYTES == 0;
-  void *pages = is_huge ? map_aligned(bytes) : map_pages(bytes);
-  if (pages)
-    madvise(pages, bytes, MADV_HUGEPAGE);   /* a wish: fewer pages to take, fewer misses */
+  size_t mapped = mapped_bytes(bytes);
+  void *pages = bytes >= HUGE_LEAST ? map_aligned(mapped) : map_pages(mapped);
+  if (pages && bytes >= HUGE_LEAST)
+    madvise(pages, mapped, MADV_HUGEPAGE);  /* a wish: fewer pages to take, fewer misses */
   return pages;
 }
 
-void platform_release(void *pages, size_t bytes) { munmap(pages, bytes); }
+void platform_release(void *pages, size_t bytes) { munmap(pages, mapped_bytes(bytes)); }
+
+/* All pages of a block, so that the system can still move it as one. */
+void platform_prefer_large_pages(void *start, size_t bytes)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)start % page;
+  if (bytes < 2 * HUGE_PAGE_BYTES)
+    return;
+  size_t whole = (bytes + before + page - 1) / page * page;
+  madvise((char *)start - before, whole, MADV_HUGEPAGE);
+}
 
 /* Of this program: what getrusage reports includes the process that has started it. */
 uint64_t platform_peak_memory_bytes(void)

@@ -12,6 +12,8 @@ void *platform_reserve(size_t bytes) {
 void platform_release(void *pages, size_t bytes)
 { munmap(pages, bytes); }
 
+void platform_prefer_large_pages(void *start, size_t bytes) { (void)start, (void)bytes; }
+
 /* The unit of getrusage differs between systems. */
 uint64_t platform_peak_memory_bytes(void) { return 0; }
 
