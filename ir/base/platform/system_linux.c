@@ -5,9 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of x86 and of most others; from the second size on, a huge page takes less time than its part of
- * small ones, each of which is a fault. */
-enum { HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4 };
+/* Of x86 and of most others.  From HUGE_LEAST on, a huge page takes less time than its part of small
+ * ones, each of which is a fault; from HUGE_MANY on, a whole page at the end would cost more memory
+ * than it saves time. */
+enum { HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4, HUGE_MANY = 16 * HUGE_PAGE_BYTES };
 
 static const char self_files[] = "/proc/self/fd";
 
@@ -31,11 +32,14 @@ static void *map_aligned(size_t bytes)
   return pages + before;
 }
 
-/* Up to a whole page at the end: what is not written of a small page costs nothing. */
+static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
 static size_t mapped_bytes(size_t bytes)
 {
-  bool is_huge = bytes >= HUGE_LEAST && bytes < SIZE_MAX - HUGE_PAGE_BYTES;
-  return is_huge ? (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES : bytes;
+  if (bytes > SIZE_MAX - HUGE_PAGE_BYTES)
+    return bytes;
+  bool is_whole = bytes >= HUGE_LEAST && bytes < HUGE_MANY;
+  return round_up(bytes, is_whole ? HUGE_PAGE_BYTES : (size_t)sysconf(_SC_PAGESIZE));
 }
 
 void *platform_reserve(size_t bytes)
@@ -55,8 +59,7 @@ void platform_prefer_large_pages(void *start, size_t bytes)
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)start % page;
   if (bytes < 2 * HUGE_PAGE_BYTES)
     return;
-  size_t whole = (bytes + before + page - 1) / page * page;
-  madvise((char *)start - before, whole, MADV_HUGEPAGE);
+  madvise((char *)start - before, round_up(bytes + before, page), MADV_HUGEPAGE);
 }
 
 /* Of this program: what getrusage reports includes the process that has started it. */
