@@ -103,6 +103,20 @@ CASES = {
     "a launch with an integer too large for its type": (
         RUNNING, "r.launch('scale', np.float32(1), 40000, nonblock=False)",
         ["ValueError", "argument 2 of 'scale': 40000 is outside -32768 to 32767 (i16)"]),
+    "a launch with a list of arguments": (
+        RUNNING, "r.launch('scale', [1.0, 2], nonblock=False)",
+        ["ValueError", "takes 2 argument(s)", "1 given; launch takes them one by one"]),
+    "a call without a list": (
+        RUNNING, "r.call('scale', 1.0, 2)",
+        ["TypeError: call: the arguments of 'scale' come in a list, not as 1.0"]),
+    "32-bit copies of 16-bit elements": (
+        RUNNING, "r.memcpy_h2d(r.get_id('h'), np.zeros(5, np.uint32), 0, 0, 1, 1, 5, **WIDE)",
+        ["ValueError", "20 bytes do not fit 'h' of tile 0,0",        # copy_wide
+         "note: 'h' ([*]i16) has elements of 16 bits: MEMCPY_16BIT copies one of them for each"]),
+    "reading a stream to the tiles": (
+        RUNNING, "r.memcpy_d2h(x, 4, 0, 0, 3, 2, 6, **{**WIDE, 'streaming': True})",
+        ["DeviceError", "color 4 has got only 0 of its 36 words; P0.0 receives on this color, so it "
+         "is one of streams to the tiles"]),
     "a stream on a color of the fabric": (
         RUNNING, "r.memcpy_h2d(30, x, 0, 0, 3, 2, 6, **{**WIDE, 'streaming': True})",
         ["ValueError", "color 30 cannot be streamed"]),
@@ -147,6 +161,8 @@ CASES = {
         RUNNING, "r.read_symbol(4, 1, None)", ["TypeError", "is a text, not NoneType"]),
     "a name with a character 0": (
         RUNNING, "r.get_id('a\\0b')", ["ValueError", "has no character 0"]),
+    "a symbol as elements without a size": (
+        RUNNING, "r.read_symbol(4, 1, 'n', 'S')", ["TypeError", "are no |S0; pass a type of numbers"]),
     "a symbol that no tile has": (
         RUNNING, "r.read_symbol(4, 1, 'nn')", ["ValueError", "has no symbol 'nn'"]),
     "a layout made in Python": (

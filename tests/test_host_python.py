@@ -142,6 +142,71 @@ def test_floats_in_16_bit_copies_are_warned_of(program):
     assert "input_array_to_u32(src.astype(np.float16), None, 1)" in ran.err
 
 
+def test_numbers_too_large_for_16_bit_copies_are_warned_of(program):
+    """Indices in the high halves are none: they come in arrays without a sign."""
+    ran = script(program, """
+        h = r.get_id("h")
+        named = dict(COPY, data_type=NARROW)
+        r.memcpy_h2d(h, np.array([-32768, 65535, 0, 1, 2], np.int32), 0, 0, 1, 1, 5, **named)
+        r.memcpy_h2d(h, np.arange(5, dtype=np.uint32) * 0x10001, 0, 0, 1, 1, 5, **named)
+        r.memcpy_h2d(h, np.array([0, 0, 0, 0, 65536], np.int32), 0, 0, 1, 1, 5, **named)
+        r.memcpy_h2d(h, np.array([-32769, 0, 0, 0, 0], np.int32), 0, 0, 1, 1, 5, **named)
+        r.stop()
+    """)
+    told = "memcpy_h2d: src has numbers outside -32768 to 65535; a copy of 16-bit elements moves the"
+    assert ran.err.count("RuntimeWarning") == ran.err.count(told) == 2, ran.err
+
+
+def test_axes_in_another_order_are_warned_of(program):
+    ran = script(program, """
+        a, h = r.get_id("a"), r.get_id("h")
+        column = dict(COPY, order=MemcpyOrder.COL_MAJOR)
+        def array(*shape):
+            return np.zeros(shape, np.float32)
+        for fine in (array(36), array(2, 3, 6), array(6, 6), array(2, 3, 1, 6)):
+            r.memcpy_h2d(a, fine, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+            r.memcpy_d2h(fine, a, 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d(a, array(6, 3, 2), 0, 0, 3, 2, 6, data_type=WIDE, **column)
+        r.memcpy_h2d(a, array(2, 3, 6).T, 0, 0, 3, 2, 6, data_type=WIDE, **column)
+        r.memcpy_h2d_colbcast(a, array(3, 6), 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d_rowbcast(a, array(6, 2), 0, 0, 3, 2, 6, data_type=WIDE, **column)
+        r.memcpy_h2d_stride(a, array(2, 2, 5), 0, 0, 3, 2, 5, 2, 1, data_type=WIDE, **COPY)
+        print("MISTAKES")
+        r.memcpy_h2d(a, array(3, 2, 6), 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_d2h(array(2, 3, 6), a, 0, 0, 3, 2, 6, data_type=WIDE, **column)
+        r.memcpy_h2d(a, array(6, 1, 3), 0, 0, 3, 1, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d_colbcast(a, array(6, 3), 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        r.memcpy_h2d_stride(a, array(2, 2, 5), 0, 0, 3, 2, 5, 2, 1, data_type=WIDE, **column)
+        r.stop()
+    """)
+    told = [line.split("Warning: ")[1] for line in ran.err.splitlines() if "Warning: " in line]
+    end = ": if its axes mean something else, np.transpose changes their order"
+    assert told == [
+        "memcpy_h2d: src has the shape (3, 2, 6); in ROW_MAJOR order the transfer takes it as "
+        "A[h][w][l] of (2, 3, 6)" + end,
+        "memcpy_d2h: dest has the shape (2, 3, 6); in COL_MAJOR order the transfer takes it as "
+        "A[l][w][h] of (6, 3, 2)" + end,
+        "memcpy_h2d: src has the shape (6, 1, 3); in ROW_MAJOR order the transfer takes it as "
+        "A[w][l] of (3, 6)" + end,
+        "memcpy_h2d_colbcast: src has the shape (6, 3); in ROW_MAJOR order the transfer takes it as "
+        "A[w][l] of (3, 6)" + end,
+        "memcpy_h2d_stride: src has the shape (2, 2, 5); in COL_MAJOR order the transfer takes it as "
+        "A[l][w][h] of (5, 2, 2)" + end], ran.err
+
+
+def test_a_failure_is_raised_again_without_the_lines_of_earlier_calls(program):
+    script(program, """
+        import traceback
+        def crash():
+            try:
+                r.launch("crash", nonblock=False)
+            except DeviceError as error:
+                return len(traceback.format_exception(type(error), error, error.__traceback__))
+        crash()
+        assert crash() == crash()
+    """)
+
+
 def test_what_a_copy_does_not_take_is_warned_of(program):
     """Such as the array of all tiles for a broadcast, which takes one row or column of it."""
     ran = script(program, """

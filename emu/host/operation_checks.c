@@ -50,6 +50,14 @@ static uint32_t bytes_left(const ClassCode *cls, uint32_t address)
   return PE_MEM_BYTES;
 }
 
+/* A script counts one word of 32 bits per element, and these have 16. */
+static void note_width(HostSession *s, const WseTransfer *t)
+{
+  const ImageExport *export = &s->image->exports[t->target];
+  if (!t->is_16bit && export->element_bytes == NARROW_BYTES)
+    diag_copy_wide(s->diags, HOST_NOWHERE, export->name, export->type);
+}
+
 /* Whether the elements fit where the export points now; later if a launch may still aim it
  * elsewhere.  Reading on harms nothing and existing programs do it: a warning, for one tile. */
 static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
@@ -66,6 +74,7 @@ static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
     if (!*warned) {
       diag_read_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
                          bytes_left(cls, address));
+      note_width(s, t);
       session_warn(s);
     }
     *warned = true;
@@ -73,6 +82,7 @@ static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
   }
   diag_copy_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
                      bytes_left(cls, address));
+  note_width(s, t);
   return session_usage(s);
 }
 

@@ -393,15 +393,35 @@ static const char *why_launch(HostSession *s, const Operation *op)
       program_y(s->program, first));
 }
 
+/* A tile of a stream to the host that receives on its color, which is then that of a stream to the
+ * tiles; NO_TILE: there is none. */
+static uint32_t receiver_of(HostSession *s, const WseTransfer *t)
+{
+  uint32_t tile;
+  HostTiles tiles = host_tiles(t);
+  while (host_tiles_next(&tiles, s->program, &tile)) {
+    const ClassCode *cls = program_class(s->program, tile);
+    if (cls && cls->image->data_queue[t->target] < MAX_QUEUES)
+      return tile;
+  }
+  return NO_TILE;
+}
+
 static const char *why_missing(HostSession *s, const Operation *op)
 {
+  bool streams = op->kind == OPERATION_STREAM_OUT;
+  uint32_t receiver = streams ? receiver_of(s, &op->transfer) : NO_TILE;
   size_t all = host_tile_count(&op->transfer) * op->transfer.elements;
-  const char *what = op->kind == OPERATION_STREAM_OUT
+  const char *what = streams
     ? arena_printf(diags_scratch(s->diags), "a stream to the host on color %u", op->transfer.target)
     : arena_printf(diags_scratch(s->diags), "a copy of '%s' to the host",
                    s->image->exports[op->transfer.target].name);
-  return arena_printf(diags_scratch(s->diags), "%s has got only %zu of its %zu words", what,
-                      all - op->missing, all);
+  const char *hint = receiver == NO_TILE ? "" : arena_printf(
+    diags_scratch(s->diags), "; P%u.%u receives on this color, so it is one of "
+    "streams to the tiles", program_x(s->program, receiver),
+    program_y(s->program, receiver));
+  return arena_printf(diags_scratch(s->diags), "%s has got only %zu of its %zu words%s", what,
+                      all - op->missing, all, hint);
 }
 
 /* Nothing moves and nothing more can be issued. */

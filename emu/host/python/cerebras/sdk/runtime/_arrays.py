@@ -72,8 +72,10 @@ def argument_words(function, signature, values):
     inside = signature[signature.find("(") + 1:signature.rfind(")")]
     types = [t.strip() for t in inside.split(",")] if inside.strip() else []
     if len(values) != len(types):
+        hint = ("; launch takes them one by one, not in a list"
+                if len(values) == 1 and isinstance(values[0], (list, tuple)) else "")
         raise ValueError(f"launch: {function!r} takes {len(types)} argument(s) ({signature}), "
-                         f"{len(values)} given")
+                         f"{len(values)} given{hint}")
     return [_argument_word(value, kind, f"launch: argument {number} of {function!r}")
             for number, (value, kind) in enumerate(zip(values, types), 1)]
 

@@ -36,16 +36,19 @@ class Tiles:
 
     def read_symbol(self, x, y, name, dtype="uint8"):
         """Raw content of any symbol of a tile, x and y in the fabric."""
-        size = ctypes.c_size_t()
+        size, dtype = ctypes.c_size_t(), np.dtype(dtype)
+        if dtype.itemsize == 0 or dtype.hasobject:
+            raise TypeError(f"the elements of a symbol are no {dtype}; pass a type of numbers, such "
+                            "as np.float32")
         column, row = self._in_rectangle(x, y)
         name, read = symbol_name(name), self._library.wse_read_symbol
         status = read(self._handle, column, row, name, None, 0, ctypes.byref(size))
         self._check_tile(status, (x, y), (column, row))
         raw = (ctypes.c_uint8 * size.value)()
         self._check(read(self._handle, column, row, name, raw, size.value, ctypes.byref(size)))
-        if size.value % np.dtype(dtype).itemsize:
+        if size.value % dtype.itemsize:
             raise ValueError(f"{name.decode()!r} has {size.value} bytes, no whole elements of "
-                             f"{np.dtype(dtype)}")
+                             f"{dtype}")
         return np.frombuffer(bytes(raw), dtype=dtype)
 
     def _check_tile(self, status, fabric, rectangle):

@@ -293,6 +293,8 @@ class SdkRuntime(Tiles):
 
     def call(self, name, args=(), nonblock=False):
         """The older form of launch: arguments in a list."""
+        if not isinstance(args, (list, tuple, np.ndarray)):
+            raise TypeError(f"call: the arguments of {name!r} come in a list, not as {args!r}")
         return self.launch(name, *args, nonblock=nonblock)
 
     # ---- transfers
@@ -339,6 +341,7 @@ class SdkRuntime(Tiles):
         if dest.size > count:
             self._warn(f"memcpy_d2h: dest holds {dest.size} elements; the copy writes the first "
                        f"{count}, for {_shape_of(transfer)}")
+        self._warn_of_axes("memcpy_d2h: dest", dest, transfer)
         return self._submit(self._library.wse_d2h, transfer, words, nonblock)
 
     def _h2d(self, call, dest, src, region, streaming, data_type, order, nonblock, *,
@@ -363,6 +366,23 @@ class SdkRuntime(Tiles):
                        "the low half of each word, which is no number here; "
                        "input_array_to_u32(src.astype(np.float16), None, 1) has 16-bit floats in "
                        "the low halves")
+        if transfer.is_16bit and src.dtype.kind == "i" and not _fits_16_bits(words[:count]):
+            self._warn(f"{call}: src has numbers outside -32768 to 65535; a copy of 16-bit elements "
+                       "moves the low half of each word")
+        self._warn_of_axes(f"{call}: src", src, transfer)
+
+    def _warn_of_axes(self, what, array, transfer):
+        """An array with one axis each for rows, columns and elements, in another order than that of
+        the transfer."""
+        named = [(name, size) for name, size in _axes_of(transfer) if size > 1]
+        sizes = [size for _, size in named]
+        given = [size for size in array.shape if size > 1]
+        if given != sizes and sorted(given) == sorted(sizes):
+            order = "COL" if transfer.order == wse_lib.COL_MAJOR else "ROW"
+            names = "".join(f"[{name}]" for name, _ in named)
+            self._warn(f"{what} has the shape {array.shape}; in {order}_MAJOR order the transfer "
+                       f"takes it as A{names} of {tuple(sizes)}: if its axes mean something else, "
+                       "np.transpose changes their order")
 
     def _transfer(self, what, target, region, streaming, data_type, order):
         streaming = flag("streaming", streaming)
@@ -505,7 +525,7 @@ class SdkRuntime(Tiles):
 
     def _running(self, call):
         if self._ended:
-            raise self._ended
+            raise self._ended.with_traceback(None)      # without the lines of earlier calls
         if self._state == "stopped":
             raise RuntimeError(f"{call} after stop(): no host operation can follow it; make a new "
                                "SdkRuntime to run the program again")
@@ -578,6 +598,22 @@ def _shape_of(transfer):
     if transfer.x_step > 1 or transfer.y_step > 1:
         tiles = f"one of {transfer.x_step} columns and one of {transfer.y_step} rows of {tiles},"
     return f"{tiles} with {transfer.elements} elements each"
+
+
+def _axes_of(transfer):
+    """Names and sizes of the host's array, the last of which varies fastest."""
+    rows = range(0, transfer.height, transfer.y_step)
+    columns = range(0, transfer.width, transfer.x_step)
+    rows = 1 if transfer.broadcast == wse_lib.SAME_IN_COLUMN else len(rows)
+    columns = 1 if transfer.broadcast == wse_lib.SAME_IN_ROW else len(columns)
+    axes = [("h", rows), ("w", columns), ("l", transfer.elements)]
+    return axes[::-1] if transfer.order == wse_lib.COL_MAJOR else axes
+
+
+def _fits_16_bits(words):
+    """Whether each word is a number of 16 bits, with a sign or without."""
+    numbers = words.view(np.int32)
+    return not numbers.size or (numbers.min() >= -0x8000 and numbers.max() <= 0xffff)
 
 
 def _choice(name, kind, value):
