@@ -507,6 +507,24 @@ def test_mistakes_of_a_script(tmp_path):
             "are no 2 x 2 matrix": lambda: region.set_symbol_all("A", np.zeros(9, int), 2, 2),
             "no variable has elements of float64; .astype(np.float32)":
                 lambda: region.set_symbol_all("A", np.zeros(12), 4, 3),
+            "'A': elements of dtype >i2 are no numbers":
+                lambda: region.set_symbol_all("A", np.zeros(12, ">i2"), 4, 3),
+            "'A': its content must be a numpy array, not list":
+                lambda: region.set_symbol_all("A", [0] * 12, 4, 3),
+            "the array has 2 rows of 6 elements, and width is 2, height 6: are they swapped":
+                lambda: region.set_symbol_all("A", np.zeros((2, 6), np.int16), 2, 6),
+            "width must be an integer, not float":
+                lambda: region.set_symbol_all("A", np.zeros(12, np.int16), 8 / 2, 3),
+            "parameter 'n' must be a finite number, not nan":
+                lambda: region.set_param_all("n", float("nan")),
+            "IntRectangle(IntVector(1, 1), IntVector(1, 2)) has no tiles: its second corner":
+                lambda: region.set_param_range(
+                    IntRectangle(IntVector(1, 1), IntVector(1, 2)), "n", 1),
+            "the value of a color must be an integer, not float": lambda: Color("d", 1.5),
+            "x must be an integer, not float": lambda: region.place(3 / 2, 0),
+            "size must be an integer, not float": lambda: region.create_output_port(
+                c, Edge.TOP, [ramp], 1.5),
+            "'float' object cannot be interpreted as an integer": lambda: IntVector(0.5, 1),
             "get_platform()": lambda: SdkLayout("wse2"),
             "no region is at": lambda: layout.create_input_stream_from_loc(IntVector(9, 9), c),
             "paint the tile's route": lambda: layout.create_input_stream_from_loc(

@@ -1,5 +1,7 @@
 """Places in the fabric: x is the column, y the row."""
 
+import operator
+
 __all__ = ["IntRectangle", "IntVector"]
 
 
@@ -7,7 +9,7 @@ class IntVector:
     """A place, or a distance."""
 
     def __init__(self, x, y):
-        self.x, self.y = int(x), int(y)
+        self.x, self.y = operator.index(x), operator.index(y)
 
     def __eq__(self, other):
         return isinstance(other, IntVector) and (self.x, self.y) == (other.x, other.y)

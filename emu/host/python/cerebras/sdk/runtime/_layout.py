@@ -132,6 +132,9 @@ def get_edge_routing(edge, positions):
     return EdgeRouteInfo(edge, positions)
 
 
+_LEAST = -2 ** 31       # the compiler says what the machine has
+
+
 class Color:
     """A color by name; colors of the same name are the same.  Without a value the compiler chooses
     one."""
@@ -140,7 +143,7 @@ class Color:
         self._local = _of_type("the name of a color", name, str)
         self._at = _here()
         self._region = region      # the name of the region that the color is of
-        self._value = None if value is None else int(value)
+        self._value = None if value is None else whole("the value of a color", value, _LEAST)
 
     def get_value(self):
         """The number; None if it is still to be chosen."""
@@ -187,9 +190,10 @@ class CodeRegion:
 
     def place(self, x, y):
         """Puts the upper left tile there; (0, 0) without this."""
-        if int(x) < 0 or int(y) < 0:
+        x, y = whole("x", x, _LEAST), whole("y", y, _LEAST)
+        if x < 0 or y < 0:
             raise ValueError(f"region {self.name!r} cannot be placed at ({x}, {y})")
-        self._place = (int(x), int(y))
+        self._place = (x, y)
         self._placed_at = _here()
 
     def _all(self):
@@ -202,6 +206,9 @@ class CodeRegion:
     def _range(self, rectangle):
         _of_type("the range", rectangle, IntRectangle)
         corner = rectangle.upper_left
+        if not rectangle.width or not rectangle.height:
+            raise ValueError(f"{rectangle} has no tiles: its second corner is the one to the lower "
+                             "right of the last tile, not the numbers of columns and rows")
         return self._rect([corner.x, corner.y, rectangle.width, rectangle.height])
 
     def _rect(self, rect):
@@ -270,6 +277,8 @@ class CodeRegion:
         elif isinstance(value, (int, np.integer)):
             param["value"] = int(value)
         elif isinstance(value, (float, np.floating)):
+            if not np.isfinite(value):
+                raise ValueError(f"parameter {name!r} must be a finite number, not {value!r}")
             param["value"] = float(value)
         else:
             raise TypeError(f"parameter {name!r} must be a number or a Color, not {value!r}")
@@ -278,18 +287,29 @@ class CodeRegion:
     def set_symbol_all(self, name, data, width, height):
         """Initial content of a variable: a row-major matrix of width x height elements, of which
         each tile gets its block."""
-        data = np.ascontiguousarray(data).ravel()
+        width, height = whole("width", width, 1), whole("height", height, 1)
+        if not isinstance(data, np.ndarray):
+            raise TypeError(f"symbol {name!r}: its content must be a numpy array, not "
+                            f"{type(data).__name__}; the elements of the array are as wide as those "
+                            "of the variable")
         if data.dtype == np.float64:
             raise TypeError(f"symbol {name!r}: no variable has elements of float64; "
                             ".astype(np.float32) converts")
+        if not data.dtype.isnative or data.dtype.kind not in "biuf":
+            raise TypeError(f"symbol {name!r}: elements of dtype {data.dtype} are no numbers as this "
+                            "machine has them; .astype(...) converts")
+        if 1 not in data.shape and data.shape == (width, height) != (height, width):
+            raise ValueError(f"symbol {name!r}: the array has {width} rows of {height} elements, and "
+                             f"width is {width}, height {height}: are they swapped?")
+        data = np.ascontiguousarray(data).ravel()
         if data.size != width * height:
             raise ValueError(f"symbol {name!r}: {data.size} elements are no {width} x {height} "
                              "matrix")
         if width % self.width or height % self.height:
             raise ValueError(f"symbol {name!r}: {width} x {height} elements do not divide into "
                              f"{self.width} x {self.height} equal blocks")
-        self._symbols.append((_of_type("the name of a symbol", name, str), data, int(width),
-                              int(height), _here()))
+        self._symbols.append((_of_type("the name of a symbol", name, str), data, width, height,
+                              _here()))
 
     # ---- ports
 
@@ -316,7 +336,7 @@ class CodeRegion:
             "at": _here(), "name": f"{self.name}.{prefix}{color.get_local_param_name()}",
             "region": self.name, "color": self._layout._color(color),
             "edge": _of_type("the edge", edge, Edge).name, "output": output,
-            "size": int(size), "positions": [p._json() for p in positions]})
+            "size": whole("size", size), "positions": [p._json() for p in positions]})
 
     def _entry_port(self, at, color, output):
         """The port of one tile whose painted routes lead out of the region or into it."""
