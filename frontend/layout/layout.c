@@ -1,8 +1,8 @@
 /* The layout: evaluates the main file's layout block once and keeps its settings for every tile. */
 #include "frontend/layout/regions.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,15 +48,33 @@ bool layout_read_integer(const char *text, mpz_t number)
   };
   bool is_negative = *text == '-';
   size_t form = 0;
-  text += is_negative;
+  text += is_negative || *text == '+';
   while (strncmp(text, forms[form].prefix, strlen(forms[form].prefix)) != 0)
     form++;
   text += strlen(forms[form].prefix);
-  if (!isxdigit((unsigned char)*text) || mpz_set_str(number, text, forms[form].base) != 0)
+  /* GMP would skip blanks: 1 2 is not 12. */
+  if (!*text || text[strspn(text, "0123456789abcdefABCDEF")] || mpz_set_str(number, text, forms[form].base) != 0)
     return false;
   if (is_negative)
     mpz_neg(number, number);
   return true;
+}
+
+/* Whether the parameter's type has the number, which is finite, only as an infinity. */
+static bool is_too_large(const Session *session, const NodeVarDecl *decl, double number)
+{
+  if (type_is_named(session, decl, "f32"))
+    return isinf(fp32_to_double(fp32_from_double(number)));
+  for (Fp16Format f = 0; f < FP16_COUNT; f++)
+    if (type_is_named(session, decl, fp16_name(f)))
+      return isinf(fp16_to_double(f, fp16_from_double(f, number)));
+  return false;
+}
+
+static void report_too_large(Session *session, const OptionBinding *binding, const NodeVarDecl *decl)
+{
+  const char *type = str_text(session->names, node_ident(decl->type)->name);
+  diag_option_too_large(session->diags, binding->span, binding->value, type, binding->name);
 }
 
 static PoolId integer_option(Session *session, const OptionBinding *binding,
@@ -70,6 +88,10 @@ static PoolId integer_option(Session *session, const OptionBinding *binding,
     if (small >= 0 && small <= (int64_t)last)
       return pool_int(session->pool, POOL(COLOR), small);
     diag_option_color(session->diags, binding->span, binding->name, binding->value, last);
+    return POOL(POISON);
+  }
+  if (is_too_large(session, decl, mpz_get_d(number))) {
+    report_too_large(session, binding, decl);
     return POOL(POISON);
   }
   if (type_is_named(session, decl, "bool") && (small == 0 || small == 1))
@@ -103,7 +125,12 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
     return pool_bool(text[0] == 't');
   errno = 0;
   double real = strtod(text, &end);
-  if (end != text && *end == 0 && errno == 0)
+  bool is_number = end != text && *end == 0;
+  if (is_number && isfinite(real) && is_too_large(session, decl, real)) {
+    report_too_large(session, binding, decl);
+    return POOL(POISON);
+  }
+  if (is_number && errno == 0)
     return pool_float(session->pool, POOL(COMPTIME_FLOAT), real);
   diag_option_value(session->diags, binding->span, binding->name, text);
   return POOL(POISON);
@@ -123,15 +150,17 @@ static void bind_option(Session *session, const Ast *ast, const OptionBinding *b
   bound_params_set(session, bound, binding->name, value);
 }
 
-/* The last value of a parameter counts, so that a script can append to options. */
-static void warn_twice(Session *session, const OptionBinding *bindings, size_t i)
+/* The last value of a parameter counts, so that a script can append to options; those of --colors
+ * count after those of --params. `earlier`: the first n bindings there. */
+static void warn_twice(Session *session, const OptionBinding *earlier, size_t n,
+                       const OptionBinding *binding)
 {
-  for (size_t k = i; k-- > 0;) {
-    if (strcmp(bindings[k].name, bindings[i].name) != 0)
+  for (size_t k = n; k-- > 0;) {
+    if (strcmp(earlier[k].name, binding->name) != 0)
       continue;
-    if (strcmp(bindings[k].value, bindings[i].value) != 0)
-      diag_option_twice(session->diags, bindings[i].span, bindings[i].name, bindings[k].value,
-                        bindings[i].value);
+    if (strcmp(earlier[k].value, binding->value) != 0)
+      diag_option_twice(session->diags, binding->span, binding->name, earlier[k].value,
+                        binding->value);
     return;
   }
 }
@@ -142,11 +171,12 @@ static PoolId bind_options(Session *session, const Ast *ast)
   size_t most = arrlenu(o->params) + arrlenu(o->colors);
   BoundParams bound = bound_params_create(session->arena, most);
   for (size_t i = 0; i < arrlenu(o->params); i++) {
-    warn_twice(session, o->params, i);
+    warn_twice(session, o->params, i, &o->params[i]);
     bind_option(session, ast, &o->params[i], false, &bound);
   }
   for (size_t i = 0; i < arrlenu(o->colors); i++) {
-    warn_twice(session, o->colors, i);
+    warn_twice(session, o->params, arrlenu(o->params), &o->colors[i]);
+    warn_twice(session, o->colors, i, &o->colors[i]);
     bind_option(session, ast, &o->colors[i], true, &bound);
   }
   return bound_params_value(session, &bound);
