@@ -53,7 +53,8 @@ bool layout_read_integer(const char *text, mpz_t number)
     form++;
   text += strlen(forms[form].prefix);
   /* GMP would skip blanks: 1 2 is not 12. */
-  if (!*text || text[strspn(text, "0123456789abcdefABCDEF")] || mpz_set_str(number, text, forms[form].base) != 0)
+  if (!*text || text[strspn(text, "0123456789abcdefABCDEF")] ||
+      mpz_set_str(number, text, forms[form].base) != 0)
     return false;
   if (is_negative)
     mpz_neg(number, number);
@@ -71,7 +72,8 @@ static bool is_too_large(const Session *session, const NodeVarDecl *decl, double
   return false;
 }
 
-static void report_too_large(Session *session, const OptionBinding *binding, const NodeVarDecl *decl)
+static void report_too_large(Session *session, const OptionBinding *binding,
+                             const NodeVarDecl *decl)
 {
   const char *type = str_text(session->names, node_ident(decl->type)->name);
   diag_option_too_large(session->diags, binding->span, binding->value, type, binding->name);
