@@ -665,9 +665,11 @@ def test_environment_chooses_engine_limit_and_trace(program):
 
 def test_client_of_the_appliance(program):
     (program / "child.py").write_text(textwrap.dedent("""
-        import sys
+        import argparse
         from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
-        runner = SdkRuntime("latest", cmaddr=sys.argv[1] if len(sys.argv) > 1 else "")
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cmaddr")
+        runner = SdkRuntime("latest", cmaddr=parser.parse_args().cmaddr)
         runner.load()
         runner.run()
         runner.stop()
@@ -698,6 +700,16 @@ def test_client_of_the_appliance(program):
             text = message(compiler.compile, ".", "layout.csl", "--params=W:3,Q:1 -o latest3")
             assert "cslc layout.csl" in text and "error" in text, text
             compiler.compile(".", "loose.csl", "-o loose")
+            compiler.compile(codedir=".", layout="loose.csl", args="-o loose", outdir=".")
+            assert "one text, as on a command line" in message(
+                compiler.compile, ".", "loose.csl", ["-o", "loose"])
+            for missing in (lambda: compiler.compile("nowhere", "loose.csl", ""),
+                            lambda: client.SdkLauncher("nowhere", simulator=True)):
+                try:
+                    missing()
+                    raise AssertionError("no error")
+                except FileNotFoundError as error:
+                    assert "there is no" in str(error) and "'nowhere'" in str(error), error
         with client.SdkRuntime(artifact, simulator=True, **job) as runner:
             task = runner.launch("scale", np.float32(1), np.int16(1), nonblock=True)
             assert isinstance(task, client.Task)
@@ -713,7 +725,9 @@ def test_client_of_the_appliance(program):
         assert "simulator=True" in message(client.SdkRuntime, artifact)
         with client.SdkLauncher(artifact, simulator=True, **job) as launcher:
             launcher.stage("child.py")
-            assert launcher.run("cs_python child.py %CMADDR%") == "CHILD\\n"
+            for argument in ("--cmaddr %CMADDR%", "--cmaddr=%CMADDR%", "--cmaddr '%CMADDR%'",
+                             '--cmaddr "%CMADDR%"', ""):
+                assert launcher.run("cs_python child.py " + argument) == "CHILD\\n"
             assert launcher.download_artifact("result.txt", ".") == "result.txt"
             launcher.run("mkdir made; echo 7 > made/seven")
             with tarfile.open(launcher.download_artifact("made", "renamed.tar.gz")) as archive:

@@ -5,6 +5,7 @@ artifact is the path of cslc's output directory.
 """
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -49,15 +50,19 @@ class SdkCompiler:
     def __exit__(self, kind, value, traceback):
         return None
 
-    def compile(self, app_path, csl_main, options, out_dir="."):
-        """Compiles app_path/csl_main and returns the path of the output directory.  Relative
-        paths among the options are those of app_path, as is the output's; out_dir is where a
+    def compile(self, codedir, layout, args, outdir="."):
+        """Compiles codedir/layout and returns the path of the output directory.  Relative
+        paths among the options `args` are those of codedir, as is the output's; outdir is where a
         cluster would put its archive."""
-        del out_dir
-        app_path = Path(app_path)
-        words = shlex.split(options)
-        _compiler.run([os.fspath(csl_main), *words], app_path)
-        return str((app_path / _output(words)).resolve())
+        del outdir
+        folder = Path(codedir)
+        if not folder.is_dir():
+            raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with the program")
+        if not isinstance(args, str):
+            raise TypeError(f"the options of cslc are one text, as on a command line, not {args!r}")
+        words = shlex.split(args)
+        _compiler.run([os.fspath(layout), *words], folder)
+        return str((folder / _output(words)).resolve())
 
 
 def _output(words):
@@ -83,6 +88,9 @@ class SdkRuntime(sdkruntimepybind.SdkRuntime):
         return self.__enter__()
 
 
+_ADDRESS = re.compile("""'%CMADDR%'|"%CMADDR%"|%CMADDR%""")
+
+
 class SdkLauncher:
     """Runs commands beside a compiled program, in a scratch folder."""
 
@@ -90,6 +98,9 @@ class SdkLauncher:
         _takes_only_job("SdkLauncher", named)
         _needs_simulator(simulator)
         self._artifact = Path(artifact).resolve()
+        if not self._artifact.exists():
+            raise FileNotFoundError(f"there is no {os.fspath(artifact)!r}; SdkCompiler.compile() "
+                                    "returns the path of what it has made")
         self._folder = None
 
     def __enter__(self):
@@ -113,11 +124,11 @@ class SdkLauncher:
         copy(path, self._inside() / path.name)
 
     def run(self, *commands):
-        """Runs a command line for each argument and returns what they print.  %CMADDR% is
-        replaced by nothing: there is no machine to name."""
+        """Runs a command line for each argument and returns what they print.  %CMADDR% becomes an
+        empty word: there is no machine to name."""
         printed = []
         for command in commands:
-            done = subprocess.run(["bash", "-c", command.replace("%CMADDR%", "")],
+            done = subprocess.run(["bash", "-c", _ADDRESS.sub("''", command)],
                                   cwd=self._inside(), capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, check=False, env=os.environ)
             printed.append(done.stdout)
