@@ -734,6 +734,12 @@ def test_client_of_the_appliance(program):
                 assert archive.extractfile("made/seven").read() == b"7\\n"
             assert launcher.download_artifact("made", ".") == "made.tar.gz"
             assert "exit code 3" in message(launcher.run, "exit 3")
+            try:
+                launcher.download_artifact("resulted.txt", ".")
+                raise AssertionError("no error")
+            except FileNotFoundError as error:
+                assert str(error).startswith("there is no 'resulted.txt' where the commands have run")
+                assert "child.py, latest, made, result.txt" in str(error), error
         assert Path("result.txt").read_text() == "ran"
         assert "with SdkLauncher" in message(client.SdkLauncher(artifact, True).run, "true")
     """)

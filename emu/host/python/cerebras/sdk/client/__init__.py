@@ -141,6 +141,10 @@ class SdkLauncher:
         """Copies what a command has written to out_path, a folder or the name to have, and returns
         where it is.  A folder comes as an archive, NAME.tar.gz."""
         source, target = self._inside() / name, Path(out_path)
+        if not source.exists():
+            there = sorted(path.name for path in self._folder.iterdir())
+            raise FileNotFoundError(f"there is no {os.fspath(name)!r} where the commands have run, "
+                                    f"only {', '.join(there)}")
         suffix = ".tar.gz" if source.is_dir() else ""
         target = target / (Path(name).name + suffix) if target.is_dir() else target
         if suffix:
