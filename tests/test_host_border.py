@@ -192,18 +192,29 @@ TWO = UNNAMED.replace("var seen", 'const more = @import_module("<debug>", .{ .bu
                       'var seen').replace("seen += 1;", "seen += 1; more.trace_u32(seen);")
 
 
-def test_records_without_a_key_are_read_if_they_are_alone(tmp_path):
-    for name, pe, said in (("one", UNNAMED, None), ("two", TWO, "it has '', ''; an import of <debug> "
-                                                               "gets a name with .key")):
-        script(build(tmp_path / name, "wse2", 1, 1, pe=pe), f"""
-            from cerebras.elf.cs_elf_runner.lib.csl_utils import read_trace
-            runner.add_input_tensor(1, ("WEST", 0), np.array([7, 9], np.uint32))
-            runner.connect_and_run()
-            if {said!r}:
-                assert {said!r} in message(read_trace, runner, 4, 1, "sums")
-            else:
-                assert read_trace(runner, 4, 1, "sums") == [7, 9]
-        """)
+def test_records_without_a_key_have_the_name_of_the_import(tmp_path):
+    script(build(tmp_path, "wse2", 1, 1, pe=TWO), """
+        from cerebras.elf.cs_elf_runner.lib.csl_utils import read_trace
+        runner.add_input_tensor(1, ("WEST", 0), np.array([7, 9], np.uint32))
+        runner.connect_and_run()
+        assert read_trace(runner, 4, 1, "sums") == [7, 9]
+        assert read_trace(runner, 4, 1, "more") == [1, 2]
+        assert read_trace(runner, 4, 1, "") in ([7, 9], [1, 2])
+        assert "it has 'sums', 'more'" in message(read_trace, runner, 4, 1, "less")
+    """)
+
+
+def test_an_import_within_an_expression_has_no_name(tmp_path):
+    nested = UNNAMED.replace('const sums = @import_module("<debug>", .{ .buffer_size = 40 });', """
+const both = .{ .sums = @import_module("<debug>", .{ .buffer_size = 40 }) };""")
+    script(build(tmp_path, "wse2", 1, 1, pe=nested.replace("; sums.", "; both.sums.")), """
+        from cerebras.elf.cs_elf_runner.lib.csl_utils import read_trace
+        runner.add_input_tensor(1, ("WEST", 0), np.array([7, 9], np.uint32))
+        runner.connect_and_run()
+        assert read_trace(runner, 4, 1, "") == [7, 9]
+        said = message(read_trace, runner, 4, 1, "sums")
+        assert "it has ''; an import of <debug> gets a name with .key" in said, said
+    """)
 
 
 TRACED = PE.replace("var add", 'const debug = @import_module("<debug>", .{ .key = "words", '

@@ -72,7 +72,7 @@ assert [type(v).__name__ for v in full[1:9]] == [
     "uint8", "int8", "uint16", "int16", "float16", "uint32", "int32", "float32"]
 # 12 words: six values of one word each.
 assert debug.read_trace(6, 2, "values") == full[:6]
-assert debug.read_trace(5, 2, "") == [5]
+assert debug.read_trace(5, 2, "") == debug.read_trace(5, 2, "plain") == [5]
 first, second = debug.read_trace(5, 2, "odd key")
 assert 0 <= first < second < 1000
 
@@ -80,7 +80,7 @@ assert debug.get_symbol(5, 2, "state", np.int16).tolist() == [200, -2, 3]
 both = debug.get_symbol_rect(((5, 2), (2, 1)), "state", np.int16)
 assert both.shape == (2, 1, 3) and both[1, 0, 0] == 12
 
-fails(ValueError, "records no trace 'none'; it has 'values', 'odd key', ''",
+fails(ValueError, "records no trace 'none'; it has 'values', 'odd key', 'plain'",
       lambda: debug.read_trace(5, 2, "none"))
 fails(ValueError, "columns 5 to 6, rows 2 to 2", lambda: debug.read_trace(4, 2, "values"))
 fails(ValueError, "nothing", lambda: debug.get_symbol(5, 2, "nothing", np.int16))

@@ -250,8 +250,8 @@ void csdb_image(Debugger *d, const char *rest)
 /* ---- traces of <debug> --------------------------------------------------------------------- */
 
 /* The words of a buffer of <debug>, whose source describes them: how many are used, the length of
- * the key, the key, records. */
-enum { TRACE_USED, TRACE_KEY_LENGTH, TRACE_KEY, TRACE_STRING = 10 };
+ * the key, the key, records.  Without a key the import's name stands there. */
+enum { TRACE_USED, TRACE_KEY_LENGTH, TRACE_KEY, TRACE_STRING = 10, TRACE_HAS_NO_KEY = 0x8000 };
 typedef struct {
   uint16_t words[MOST_WORDS];
   uint32_t n, used, first;
@@ -282,7 +282,7 @@ static bool read_trace(Debugger *d, uint32_t tile, const ImageSymbol *s, DebugRe
   if (!is_trace(s) || t->n < TRACE_KEY ||
       !engine->ops->mem_read(engine, tile, s->address, t->words, 2 * t->n))
     return false;
-  uint32_t length = t->words[TRACE_KEY_LENGTH];
+  uint32_t length = t->words[TRACE_KEY_LENGTH] & ~(uint32_t)TRACE_HAS_NO_KEY;
   if (length / 2 + TRACE_KEY >= t->n)
     return false;               /* the program has written over it */
   t->first = TRACE_KEY + copy_text(t->words + TRACE_KEY, length, t->key, sizeof t->key);

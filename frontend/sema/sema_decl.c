@@ -347,6 +347,25 @@ static void note_who_binds(Sema *s, const Decl *d)
   }
 }
 
+/* The name of the constant that the module's import initialises, for a library's param
+ * `import_name`; none for others.  <debug> writes it before the records, for host scripts to find them. */
+static PoolId import_name(Sema *s, const Decl *d)
+{
+  static const char param[] = "import_name";
+  const ModuleInstance *m = &s->modules[d->module];
+  if (m->parent == IR_NO_ID || sema_text(s, m->path)[0] != '<' ||
+      strcmp(sema_text(s, d->name), param) != 0)
+    return POOL(NONE);
+  const ModuleInstance *importer = &s->modules[m->parent];
+  for (size_t i = 0; i < arrlenu(importer->decls); i++) {
+    const Decl *at = &importer->decls[i];
+    const Node *init = at->kind == DECL_CONST ? node_var_decl(at->node)->init : NULL;
+    if (init && init->span.off == m->imported_at.off)
+      return pool_string(s->pool, at->name);
+  }
+  return POOL(NONE);
+}
+
 /* The binding of a parameter, its default, or an error.  {} means "not given" where a default says
  * what then holds: members of <memcpy/get_params> that no stream has are handed on like that. */
 static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init)
@@ -355,6 +374,8 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
   PoolId bound = {0};
   if (!pool_is_none(m->params))
     bound = pool_field(s->pool, m->params, d->name);
+  if (pool_is_none(bound))
+    bound = import_name(s, d);
   bool has_typed_default = init != NULL && !pool_is_none(type) && !pool_eq(type, POOL(VOID));
   bool leaves_default = has_typed_default && pool_eq(bound, POOL(VOID_VALUE));
   if (!pool_is_none(bound) && !leaves_default)

@@ -21,6 +21,7 @@ __all__ = ["debug_util", "read_trace_of"]
 
 _TRACE_BUFFER = "debug_trace_buffer"   # of <debug>, which has the meaning of the words
 _HEAD_WORDS = 2
+_HAS_NO_KEY = 0x8000                   # beside the length of the import's name
 
 
 def _bf16(words):
@@ -111,18 +112,17 @@ class debug_util:
         return read_trace_of(self._runtime, col, row, key)
 
 
-def read_trace_of(tiles, col, row, key, only_one=False):
-    """The same of any tiles that can be read.  only_one: the records of a tile that has no others, and
-    no key, have any key."""
-    keys = []
-    buffers = list(_buffers(tiles, col, row))
-    for words in buffers:
-        found = _text(words[_HEAD_WORDS:], words[1])
-        if found == key or (only_one and not found and len(buffers) == 1):
-            return _read_records(words, _HEAD_WORDS + (words[1] + 1) // 2)
-        keys.append(found)
-    have = f"it has {', '.join(map(repr, keys))}" if keys else "its program imports no <debug>"
-    have += "; an import of <debug> gets a name with .key" if "" in keys else ""
+def read_trace_of(tiles, col, row, key):
+    """The same of any tiles that can be read."""
+    found = []
+    for words in _buffers(tiles, col, row):
+        length = words[1] & ~_HAS_NO_KEY
+        label, no_key = _text(words[_HEAD_WORDS:], length), bool(words[1] & _HAS_NO_KEY)
+        if key == label or (no_key and key == ""):
+            return _read_records(words, _HEAD_WORDS + (length + 1) // 2)
+        found.append(label)
+    have = f"it has {', '.join(map(repr, found))}" if found else "its program imports no <debug>"
+    have += "; an import of <debug> gets a name with .key" if "" in found else ""
     raise ValueError(f"tile ({col}, {row}) records no trace {key!r}; {have}")
 
 
