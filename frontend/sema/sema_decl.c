@@ -348,7 +348,8 @@ static void note_who_binds(Sema *s, const Decl *d)
 }
 
 /* The name of the constant that the module's import initialises, for a library's param
- * `import_name`; none for others.  <debug> writes it before the records, for host scripts to find them. */
+ * `import_name`; none for others.  <debug> writes it before the records, for host
+ * scripts to find them. */
 static PoolId import_name(Sema *s, const Decl *d)
 {
   static const char param[] = "import_name";
