@@ -49,8 +49,8 @@ void meeting_join(Meeting *meeting);
 /* Zeroed memory whose pages the system takes when they are written, if it can; NULL: none. */
 void *platform_reserve(size_t bytes);
 void platform_release(void *pages, size_t bytes);
-/* Asks for large pages for a block of malloc that the caller will write soon.  The system takes them
- * where it has some and the block has room for one. */
+/* Asks for large pages for a block of malloc that the caller will write soon.  The system takes
+ * them where it has some and the block has room for one. */
 void platform_prefer_large_pages(void *start, size_t bytes);
 /* The most memory that the process has had; 0: not known. */
 uint64_t platform_peak_memory_bytes(void);

@@ -5,10 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of x86 and of most others.  From HUGE_LEAST on, a huge page takes less time than its part of small
- * ones, each of which is a fault; from HUGE_MANY on, a whole page at the end would cost more memory
- * than it saves time. */
-enum { HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4, HUGE_MANY = 16 * HUGE_PAGE_BYTES };
+/* Of x86 and of most others.  From HUGE_LEAST on, a huge page takes less time than its part of
+ * small ones, each of which is a fault; from HUGE_MANY on, a whole page at the end would cost more
+ * memory than it saves time. */
+enum {
+  HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4, HUGE_MANY = 16 * HUGE_PAGE_BYTES
+};
 
 static const char self_files[] = "/proc/self/fd";
 
