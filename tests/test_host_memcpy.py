@@ -605,6 +605,50 @@ def test_launch_color_and_rpc_of_older_programs(tmp_path, layout, pe):
     """)
 
 
+# The program itself takes the words of a launch: their number, parameters, the function.
+TASK_LAYOUT = "param W: u16; param H: u16;" + OLDEST_LAYOUT.replace('  @export_name("bump", fn(u16)void);\n', "").replace(
+    "width = 1,", "width = 2,").replace("(1, 1)", "(2, 1)").replace("@set_tile_code(0, 0", """for (
+    @range(u16, 2)) |x| @set_tile_code(x, 0""").replace("get_params(0)", "get_params(x)")
+TASK_PE = """
+param memcpy_params: comptime_struct;
+param LAUNCH: color;
+param MEMCPYH2D_1: color;
+const sys_mod = @import_module("<memcpy_multi/memcpy>", @concat_structs(memcpy_params, .{
+  .LAUNCH = LAUNCH, .data_type = u32 }));
+var n = @zeros([3]u32);
+var n_ptr: [*]u32 = &n;
+var index: u16 = 0;
+task f_launch(word: u32) void {
+  n[index] += word;
+  index = if (index == 2) 0 else index + 1;
+  if (index == 0) sys_mod.unblock_cmd_stream();
+}
+comptime {
+  @export_symbol(n_ptr, "n");
+  @bind_task(f_launch, LAUNCH);
+}
+"""
+
+
+def test_copies_and_launches_of_release_0_6(tmp_path):
+    host_run.build(tmp_path, TASK_LAYOUT, TASK_PE, arch="wse2",
+                   params={"LAUNCH_ID": 8, "W": 2, "H": 1})
+    script(tmp_path, """
+        n, id = np.zeros(6, np.uint32), r.get_id("n")
+        r.memcpy_h2d(id, np.arange(6, dtype=np.uint32), False, 0, 0, 2, 1, 3, 0, False)
+        r.memcpy_launch(8, np.array([1, 70000, 5], np.uint32), False)
+        r.memcpy_launch(8, np.array([10, 0, 0], np.int32), True)
+        r.memcpy_d2h(n, id, False, 0, 0, 2, 1, 3, 0, False)
+        assert n.tolist() == [11, 70001, 7, 14, 70004, 10], n
+        for wrong in ((False, 0, 0, 2, 1, 3, 1, False), (0, 0, 2, 1, 3, False)):
+            assert "all else has a name: streaming=" in message(r.memcpy_h2d, id, n, *wrong)
+        assert "all else has a name" in message(r.memcpy_d2h, n, id, 0, 0, 2, 1, 3, False)
+        assert "must be a numpy array" in message(r.memcpy_launch, 8, [1, 2])
+        assert "color" in message(r.memcpy_launch, 30, n)
+        r.stop()
+    """)
+
+
 POLL_PE = """
 param memcpy_params: comptime_struct;
 param at_once: bool;

@@ -297,14 +297,26 @@ class SdkRuntime(Tiles):
             raise TypeError(f"call: the arguments of {name!r} come in a list, not as {args!r}")
         return self.launch(name, *args, nonblock=nonblock)
 
+    def memcpy_launch(self, color, words, nonblock=False):
+        """The form of release 0.6: every tile gets the same words, on the color that the program has
+        for launches."""
+        self._running("memcpy_launch")
+        words = host_words(words, np.size(words), "memcpy_launch: words", "the launch")
+        width, height = self._geometry.width, self._geometry.height
+        return self._h2d("memcpy_launch", color, np.tile(words, width * height),
+                         (0, 0, width, height, words.size), True, MemcpyDataType.MEMCPY_32BIT,
+                         MemcpyOrder.ROW_MAJOR, nonblock)
+
     # ---- transfers
 
-    def memcpy_h2d(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
+    def memcpy_h2d(self, dest, src, px, py, w, h, elem_per_pe, *older, streaming=False,
                    data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
                    nonblock=False):
         """Copies `elem_per_pe` elements to each tile of a region, or streams them on a color."""
-        return self._h2d("memcpy_h2d", dest, src, (px, py, w, h, elem_per_pe), streaming, data_type,
-                         order, nonblock)
+        region = (px, py, w, h, elem_per_pe)
+        if older:
+            streaming, region, nonblock = _of_older_form("memcpy_h2d", region + older)
+        return self._h2d("memcpy_h2d", dest, src, region, streaming, data_type, order, nonblock)
 
     def memcpy_h2d_colbcast(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
                             data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
@@ -328,14 +340,16 @@ class SdkRuntime(Tiles):
         return self._h2d("memcpy_h2d_stride", dest, src, (px, py, w, h, elem_per_pe), streaming,
                          data_type, order, nonblock, strides=strides)
 
-    def memcpy_d2h(self, dest, src, px, py, w, h, elem_per_pe, *, streaming=False,
+    def memcpy_d2h(self, dest, src, px, py, w, h, elem_per_pe, *older, streaming=False,
                    data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
                    nonblock=False):
         """Copies `elem_per_pe` elements from each tile of a region into the array `dest`."""
         self._running("memcpy_d2h")
+        region = (px, py, w, h, elem_per_pe)
+        if older:
+            streaming, region, nonblock = _of_older_form("memcpy_d2h", region + older)
         nonblock = flag("nonblock", nonblock)
-        transfer = self._transfer("memcpy_d2h: src", src, (px, py, w, h, elem_per_pe), streaming,
-                                  data_type, order)
+        transfer = self._transfer("memcpy_d2h: src", src, region, streaming, data_type, order)
         words = self._words(transfer, dest, "memcpy_d2h: dest", writable=True)
         count = self._library.wse_transfer_words(ctypes.byref(transfer))
         if dest.size > count:
@@ -588,6 +602,15 @@ class SdkRuntime(Tiles):
             self._ended = failure
             self._end()            # what the tiles hold can be looked at
         raise failure
+
+
+def _of_older_form(call, given):
+    """streaming, region and nonblock of what follows the array in a call of release 0.6: streaming,
+    px, py, w, h, l, 0, nonblock.  Its programs have no other number than that 0."""
+    if len(given) != 8 or not isinstance(given[0], bool) or given[6] != 0:
+        raise TypeError(f"{call}: px, py, w, h and elem_per_pe follow the array, and all else has a "
+                        "name: streaming=, data_type=, order=, nonblock=")
+    return given[0], given[1:6], given[7]
 
 
 def _shape_of(transfer):
