@@ -67,11 +67,25 @@ def test_a_broadcast_costs_its_length_and_distance(tmp_path):
     assert abs(cycles[1] - cycles[0] - (1024 - 64)) <= 8
 
 
-def test_task_ids_that_are_colors(tmp_path):
+# SDK 0.6: init() takes what both axes share.
+SHARED = (("mpi.init()", "mpi.init(&common.pendings)"),
+          ("var buffer =", """
+const common = @import_module("<collectives_2d/common>", .{ .c2d_params = params });
+var buffer ="""))
+
+
+@pytest.mark.parametrize("edits", [(), SHARED], ids=["0.9", "0.6"])
+def test_task_ids_that_are_colors(tmp_path, edits):
     """SDK 0.9: the last two of an axis' four colors are its tasks, and the callback is a color."""
+    for name in ("bcast_colors.csl", "bcast_colors_pe.csl"):
+        text = (harness.ROOT / "tests" / "stdlib" / "collectives" / name).read_text()
+        for old, new in edits if name.endswith("_pe.csl") else ():
+            assert old in text
+            text = text.replace(old, new, 1)
+        (tmp_path / name).write_text(text)
     image = tmp_path / "c.bin"
-    harness.compile(harness.ROOT / "tests" / "stdlib" / "collectives" / "bcast_colors.csl", image,
-                    "--arch=wse2", params={"size": 4, "count": 6})
+    harness.compile(tmp_path / "bcast_colors.csl", image, "--arch=wse2",
+                    params={"size": 4, "count": 6})
     harness.emu(image, "--launch=main", f"--d2h=buffer={tmp_path / 'b.npy'}")
     found = harness.load_npy(tmp_path / "b.npy").reshape(4, 6)
     numpy.testing.assert_array_equal(found, numpy.tile([1, 5, 10, 15, 20, 25], (4, 1)))
