@@ -29,6 +29,7 @@ typedef struct {
   ImageLine lines[3];
   ImageInline inlines[2];
   ImageVecNames vec_names[1];
+  ImageAssert asserts[2];
   ImageAccess accesses[2];
   ImageBinding bindings[3];
   uint32_t tile_class[SAMPLE_TILES], tile_colors[SAMPLE_TILES];
@@ -94,6 +95,8 @@ static void sample_class_names(Sample *s, ImageClass *c)
   s->accesses[0] = (ImageAccess){s->vec_at, 1 + VSLOT_DEST, 0};
   s->accesses[1] = (ImageAccess){s->task_at, 0, 0};
   c->n_vec_names = 1, c->vec_names = s->vec_names;
+  s->asserts[0] = (ImageAssert){s->task_at, "n < 4"};
+  c->n_asserts = 1, c->asserts = s->asserts;
   c->n_accesses = 2, c->accesses = s->accesses;
   c->color_names[3] = "red";
   c->queue_names[0][2] = "from_west";

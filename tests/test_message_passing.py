@@ -253,7 +253,7 @@ def test_wrong_arguments_fail_an_assertion(tmp_path, reason, calls):
         tmp_path, HEAD % "true" + f"var pair = @zeros([2]u32);\nfn main() void {{ {calls} }}",
         BUFFERS)
     err = harness.emu(image, "--launch=main", expect=2).err
-    assert "assertion failed" in err
+    assert "assertion failed: " in err
     assert any(f"at <message_passing>:{line}," in err for line in source_line(reason)), err
 
 

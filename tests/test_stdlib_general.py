@@ -459,7 +459,7 @@ fn main() void { const a = m.malloc_u32(3); n[0] = 1; }
     (tmp_path / "on").mkdir()
     done = stdlib_run.run(tmp_path / "on", text.replace("ENABLED", "true"), {"n": ("u16", 1)},
                           expect=2)
-    assert "assertion failed" in done.err
+    assert "assertion failed: " in done.err
     (tmp_path / "off").mkdir()
     stdlib_run.run(tmp_path / "off", text.replace("ENABLED", "false"), {"n": ("u16", 1)})
 

@@ -1,4 +1,6 @@
 """<mpi>: every call, in a row, against the same in numpy."""
+import re
+
 import numpy
 import pytest
 
@@ -171,3 +173,24 @@ def test_on_wse3_two_colors_of_a_communicator_need_switches(tmp_path):
     page = " ".join((harness.ROOT / "docs" / "library.md").read_text().split())
     assert possible == [0, 1, 2, 6, 10, 14]
     assert "`first_color` 0, 1, 2, 6, 10 or 14" in page
+
+
+@pytest.mark.parametrize("call", [
+    "bcast(&v, 1, @)", "reduce(&v, &v, 1, @)", "gather(&v, 1, &v, @)", "gatherv(&v, 1, &v, &n, @)",
+    "scatter(&v, 1, &v, @)", "scatterv(&v, &n, &n, &v, @)", "sendrecv(&v, 1, @, &v)"])
+def test_a_rank_that_the_communicator_does_not_have(tmp_path, call):
+    """The rank is known at run time only; without the assertion, the tiles would wait for ever."""
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(TILE + """
+        var v = @zeros([9]f32);
+        var n = @zeros([3]u16);
+        var rank: u16 = 3;
+        task main() void { mpi.%s; }
+        comptime {
+          @bind_local_task(main, @get_local_task_id(8));
+          @activate(@get_local_task_id(8));
+        }""" % call.replace("@", "rank"))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "x.bin", params={"first": 0})
+    ran = harness.emu(tmp_path / "x.bin", expect=2)
+    assert re.search(r"assertion failed: (root|n == 0 or to) < size ", ran.err), ran.err
+    assert re.search(r"called at \S*pe\.csl:7$", ran.err, re.M), ran.err

@@ -42,6 +42,14 @@ static void print_exceptions(unsigned raised, FILE *out)
 }
 
 /* What the kind says beyond its row's text. */
+static void print_condition(const Program *program, const Fault *fault, FILE *out)
+{
+  const ClassCode *cls = program_class(program, fault->tile);
+  for (uint32_t i = 0; cls && i < cls->image->n_asserts; i++)
+    if (cls->image->asserts[i].pc == fault->pc)
+      fprintf(out, ": %s", cls->image->asserts[i].condition);
+}
+
 static void print_details(const Program *program, const Fault *fault, FILE *out)
 {
   switch (fault->kind) {
@@ -96,7 +104,10 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
   case FAULT_TASK_ID: case FAULT_ID_RANGE: case FAULT_ACTIVATION_MERGED:
     print_task(program, fault, out);
     break;
-  case FAULT_PC: case FAULT_ASSERT: case FAULT_DESCRIPTOR: case FAULT_FIFO: case FAULT_TORN_DOWN:
+  case FAULT_ASSERT:
+    print_condition(program, fault, out);
+    break;
+  case FAULT_PC: case FAULT_DESCRIPTOR: case FAULT_FIFO: case FAULT_TORN_DOWN:
   case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     break;
   }

@@ -1,6 +1,7 @@
 /* Encodes the code and writes its tables in the image: lines, operand names, symbols. */
 #include "ir/codegen/codegen.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include <stb_ds.h>
@@ -76,6 +77,7 @@ typedef struct {
   ImageLine *lines;
   ImageInline *inlines;
   ImageVecNames *names;
+  ImageAssert *asserts;
   ImageAccess *accesses;
   InlineKey *keys;                /* of the inlines, in their order */
   uint32_t *inline_of;            /* by location: index + 1, 0 not looked up yet */
@@ -162,6 +164,39 @@ static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
                                       text_or_empty(vec->src1.name)}));
 }
 
+/* The condition among the words of `@assert(condition)`, with one blank where the source has
+ * several or a new line; NULL: the words are others. */
+static const char *condition_of(Arena *arena, const char *text, size_t length)
+{
+  static const char start[] = "@assert(";
+  if (length <= strlen(start) || memcmp(text, start, strlen(start)) != 0 || text[length - 1] != ')')
+    return NULL;
+  char *condition = arena_copy_text(arena, text + strlen(start), length - strlen(start) - 1);
+  size_t n = 0;
+  for (const char *from = condition; *from; from++)
+    if (!isspace((unsigned char)*from))
+      condition[n++] = *from;
+    else if (n && condition[n - 1] != ' ')
+      condition[n++] = ' ';
+  condition[n] = 0;
+  return condition;
+}
+
+static void put_assert(Emitter *e, uint32_t pc, IrLocId loc)
+{
+  Span span = loc.raw ? e->cg->work->locs[loc.raw].span : (Span){0, 0};
+  if (span.off == 0 || !e->cg->sources)
+    return;
+  FileId file = source_file_of(e->cg->sources, span.off);
+  size_t length, start = span.off - source_base(e->cg->sources, file);
+  const char *text = source_text(e->cg->sources, file, &length);
+  if (start >= length || span.len > length - start)
+    return;
+  const char *condition = condition_of(e->cg->arena, text + start, span.len);
+  if (condition)
+    arrput(e->asserts, ((ImageAssert){(uint16_t)pc, condition}));
+}
+
 uint32_t cg_symbol_of(const Cg *cg, uint32_t global)
 {
   uint32_t n = 0;
@@ -220,6 +255,8 @@ static void emit_func(Emitter *e, const MFunc *mf)
     put_line(e, pc, mi->loc);
     if (mi->op == OP_vec)
       put_names(e, pc, mi->vec);
+    if (mi->op == OP_assert)
+      put_assert(e, pc, mi->loc);
     put_access(e, pc, mi, &insn);
     for (unsigned k = 0; k < n; k++)
       arrput(e->words, words[k]);
@@ -292,6 +329,7 @@ void emit_module(Cg *cg, ImageClass *image)
   KEEP(cg, image->lines, image->n_lines, ImageLine, e.lines);
   KEEP(cg, image->inlines, image->n_inlines, ImageInline, e.inlines);
   KEEP(cg, image->vec_names, image->n_vec_names, ImageVecNames, e.names);
+  KEEP(cg, image->asserts, image->n_asserts, ImageAssert, e.asserts);
   KEEP(cg, image->accesses, image->n_accesses, ImageAccess, e.accesses);
   put_symbols(cg, image);
   put_symbol_types(cg, image);

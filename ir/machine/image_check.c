@@ -363,6 +363,18 @@ static void check_vec_names(ImageCheck *k)
   }
 }
 
+static void check_asserts(ImageCheck *k)
+{
+  const ImageClass *class = k->class;
+  for (uint32_t i = 0; i < class->n_asserts && !k->reason; i++) {
+    uint16_t pc = class->asserts[i].pc;
+    if (word_kind(k, k->block, pc) != WORD_START)
+      check_fail(k, "an assertion stands at 0x%04x, where no scalar instruction starts", pc);
+    else if (i && pc <= class->asserts[i - 1].pc)
+      check_fail(k, "its assertions are not sorted at 0x%04x", pc);
+  }
+}
+
 static void check_accesses(ImageCheck *k)
 {
   const ImageClass *class = k->class;
@@ -487,6 +499,7 @@ static void check_class(ImageCheck *k)
   check_lines(k);
   check_inlines(k);
   check_vec_names(k);
+  check_asserts(k);
   check_accesses(k);
   check_bindings(k);
 }

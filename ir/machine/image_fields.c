@@ -131,6 +131,12 @@ static void code_vec_names(Codec *c, ImageVecNames *names)
   code_string(c, &names->src1);
 }
 
+static void code_assert(Codec *c, ImageAssert *assertion)
+{
+  code_u16(c, &assertion->pc);
+  code_string(c, &assertion->condition);
+}
+
 static void code_access(Codec *c, ImageAccess *access)
 {
   code_u16(c, &access->pc);
@@ -193,6 +199,7 @@ static void code_class_names(Codec *c, ImageClass *class)
   CODE_LIST(c, ImageInline, class->inlines, class->n_inlines, code_inline, "inlined calls");
   CODE_LIST(c, ImageVecNames, class->vec_names, class->n_vec_names, code_vec_names,
             "names of vector operands");
+  CODE_LIST(c, ImageAssert, class->asserts, class->n_asserts, code_assert, "assertions");
   CODE_LIST(c, ImageAccess, class->accesses, class->n_accesses, code_access,
             "objects of loads and stores");
   for (unsigned i = 0; i < MAX_COLORS; i++)

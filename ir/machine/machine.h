@@ -341,6 +341,8 @@ typedef struct { uint16_t pc; uint32_t file, line, column, inlined_at; } ImageLi
 typedef struct { uint32_t file, line, column, parent; const char *function; } ImageInline;
 /* Source names of a vector instruction's operands ("" if none), for reports. */
 typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
+/* The condition of an assertion as the source has it, for reports. */
+typedef struct { uint16_t pc; const char *condition; } ImageAssert;
 /* The object that an address was made from, for checks: a symbol.  operand: 0 for a scalar load or
  * store, 1 + VecSlot for an operand of a vector instruction. */
 typedef struct { uint16_t pc; uint8_t operand; uint32_t symbol; } ImageAccess;
@@ -455,6 +457,8 @@ typedef struct {
   const ImageInline *inlines;
   uint32_t n_vec_names;
   const ImageVecNames *vec_names;
+  uint32_t n_asserts;
+  const ImageAssert *asserts; /* by pc; where the source is known */
   uint32_t n_accesses;
   const ImageAccess *accesses; /* by pc and operand; where the object is known */
   uint32_t n_bindings;

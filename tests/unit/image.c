@@ -84,6 +84,11 @@ static void same_vec_names(const ImageVecNames *a, const ImageVecNames *b)
   SAME(pc), SAME_TEXT(dest), SAME_TEXT(src0), SAME_TEXT(src1);
 }
 
+static void same_assert(const ImageAssert *a, const ImageAssert *b)
+{
+  SAME(pc), SAME_TEXT(condition);
+}
+
 static void same_access(const ImageAccess *a, const ImageAccess *b)
 {
   SAME(pc), SAME(operand), SAME(symbol);
@@ -128,6 +133,7 @@ static void same_class(const ImageClass *a, const ImageClass *b)
   EACH(ImageLine, lines, n_lines, same_line);
   EACH(ImageInline, inlines, n_inlines, same_inline);
   EACH(ImageVecNames, vec_names, n_vec_names, same_vec_names);
+  EACH(ImageAssert, asserts, n_asserts, same_assert);
   EACH(ImageAccess, accesses, n_accesses, same_access);
   EACH(ImageBinding, bindings, n_bindings, same_binding);
   SAME(separate_control);
@@ -541,6 +547,10 @@ static const char *spoil(Sample *s, unsigned number)
   case 104: s->accesses[0].operand = 4; return "is of operand 4, which no instruction there has";
   case 105: s->accesses[1].operand = 1; return "is of operand 1, which no instruction there has";
   case 106: s->accesses[1].pc = s->vec_at; return "its accesses are not sorted";
+  case 107: s->asserts[0].pc = s->vec_at; return "where no scalar instruction starts";
+  case 108:
+    s->asserts[1] = s->asserts[0], c->n_asserts = 2;
+    return "its assertions are not sorted";
   default: return NULL;
   }
 }
