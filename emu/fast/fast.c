@@ -92,11 +92,15 @@ static void make_geometry(FastEngine *e)
 
 static void *zeroed(size_t bytes) { return base_zeroed(bytes, 1); }
 
+static size_t awake_bytes(const FastEngine *e)
+{
+  return (size_t)CALENDAR * e->row_words * e->height * sizeof *e->awake;
+}
+
 static void make_maps(FastEngine *e)
 {
   e->row_words = (e->width + WORD_BITS - 1) / WORD_BITS;
-  size_t words = (size_t)e->row_words * e->height;
-  e->awake = zeroed(CALENDAR * words * sizeof *e->awake);
+  e->awake = fast_reserve(awake_bytes(e));
   e->row_awake = zeroed((size_t)CALENDAR * e->height);
   e->chores = zeroed(e->height * sizeof *e->chores);
   e->host_waiting = zeroed((e->n_tiles + WORD_BITS - 1) / WORD_BITS * sizeof *e->host_waiting);
@@ -205,10 +209,11 @@ static void fast_destroy(Engine *base)
   arrfree(e->spills);
   for (uint32_t row = 0; row < e->height; row++)
     arrfree(e->chores[row]);
-  void *pieces[] = {e->sets, e->dsrs, e->channels, e->workers, e->awake, e->row_awake,
+  void *pieces[] = {e->sets, e->dsrs, e->channels, e->workers, e->row_awake,
                     e->chores, e->host_waiting, e->row_worker};
   for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
     free(pieces[i]);
+  platform_release(e->awake, awake_bytes(e));
   free(e);
 }
 

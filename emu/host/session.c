@@ -249,8 +249,8 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
   char *bytes = read_image(s, path, &length);
   if (!bytes)
     return session_usage(s);
+  s->image_bytes = bytes;
   WseStatus status = open_image(s, path, bytes, length, options);
-  free(bytes);
   s->load_seconds = base_seconds() - start;
   return status;
 }
@@ -277,6 +277,7 @@ void session_close(HostSession *s)
   diags_destroy(s->diags);
   source_map_destroy(s->sources);
   arena_destroy(s->arena);
+  free(s->image_bytes);
   free(s);
 }
 

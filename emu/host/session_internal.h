@@ -35,6 +35,7 @@ struct HostSession {
   WseError error;
   char *error_text;
   WseError final_error;                            /* what has ended the run */
+  char *image_bytes;                               /* of the file that the image is of */
   const Image *image;
   ImageMark image_mark;
   Program *program;

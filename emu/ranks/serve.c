@@ -82,7 +82,9 @@ static void load_program(Servant *s, const RankProgram *from, StateReader *in)
 {
   const char *reason = NULL;
   s->arena = arena_create("program");
-  const Image *image = image_read(in->at, (size_t)(in->end - in->at), s->arena, &reason);
+  size_t length = (size_t)(in->end - in->at);
+  uint8_t *bytes = memcpy(arena_many(s->arena, uint8_t, length), in->at, length);
+  const Image *image = image_read(bytes, length, s->arena, &reason);
   s->program = image ? program_load(image, &from->timing, s->arena, &reason) : NULL;
   if (!s->program)
     ICE("a process cannot load the image that process 0 has: %s", reason ? reason : "unknown");

@@ -70,18 +70,24 @@ static void *table_of(void *p, size_t bytes)
 {
   if (!p)
     base_out_of_memory(bytes, "a table");
-  platform_prefer_large_pages(p, bytes);
   return p;
 }
 
-void *base_malloc(size_t size) { return table_of(malloc(size ? size : 1), size); }
+void *base_malloc(size_t size) { return table_of(platform_malloc(size ? size : 1), size); }
 
 void *base_realloc(void *old, size_t size)
 {
-  return table_of(realloc(old, size ? size : 1), size);
+  void *p = table_of(realloc(old, size ? size : 1), size);
+  platform_prefer_large_pages(p, size);
+  return p;
 }
 
-void *base_zeroed(size_t n, size_t size) { return table_of(calloc(n ? n : 1, size), n * size); }
+void *base_zeroed(size_t n, size_t size)
+{
+  void *p = table_of(calloc(n ? n : 1, size), n * size);
+  platform_prefer_large_pages(p, n * size);
+  return p;
+}
 
 char *base_print(const char *format, ...)
 {

@@ -33,14 +33,18 @@ static bool read_up_to(FILE *in, uint64_t most, char **text, size_t *capacity, s
 }
 
 /* Room for the rest of a file that says how long it is, of which at most so much is wanted. */
-static void make_room(FILE *in, uint64_t most, char **text, size_t *capacity)
+static void make_room(FILE *in, uint64_t most, char **text, size_t *capacity, size_t used)
 {
   struct stat info;
   if (fstat(fileno(in), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0)
     return;
   uint64_t length = (uint64_t)info.st_size < most ? (uint64_t)info.st_size : most;
-  if (length >= *capacity && length < SIZE_MAX / 2)
-    *text = base_realloc(*text, *capacity = (size_t)length + 2);    /* a zero; its end is seen */
+  if (length < *capacity || length > SIZE_MAX / 2)
+    return;
+  *capacity = (size_t)length + 2;       /* a zero, and one that shows the end */
+  char *all = memcpy(base_malloc(*capacity), *text, used);
+  free(*text);
+  *text = all;
 }
 
 char *file_read_bounded(const char *path, FileBound *bound, const void *context, size_t *length)
@@ -54,7 +58,7 @@ char *file_read_bounded(const char *path, FileBound *bound, const void *context,
   if (done) {
     uint64_t most = bound(context, text, used);
     most += most < UINT64_MAX;
-    make_room(in, most, &text, &capacity);
+    make_room(in, most, &text, &capacity, used);
     done = read_up_to(in, most, &text, &capacity, &used);
   }
   int error = errno;

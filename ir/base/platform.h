@@ -49,8 +49,9 @@ void meeting_join(Meeting *meeting);
 /* Zeroed memory whose pages the system takes when they are written, if it can; NULL: none. */
 void *platform_reserve(size_t bytes);
 void platform_release(void *pages, size_t bytes);
-/* Asks for large pages for a block of malloc that the caller will write soon.  The system takes
- * them where it has some and the block has room for one. */
+/* As malloc, for a block that the caller will write soon: in large pages, where the system has
+ * some and the block fills one.  The second function asks for them for a block that is there. */
+void *platform_malloc(size_t bytes);
 void platform_prefer_large_pages(void *start, size_t bytes);
 /* The most memory that the process has had; 0: not known. */
 uint64_t platform_peak_memory_bytes(void);

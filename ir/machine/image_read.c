@@ -269,9 +269,7 @@ static void read_blobs(Reading *r)
   Part part = r->file->parts[SECTION_BLOBS];
   if (r->reason || part.length == 0)
     return;
-  uint8_t *copy = arena_many(r->file->arena, uint8_t, part.length);
-  memcpy(copy, part.bytes, part.length);
-  r->image->tile_blobs = copy;
+  r->image->tile_blobs = part.bytes;
 }
 
 static void read_sections(Reading *r)

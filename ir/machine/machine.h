@@ -553,7 +553,8 @@ enum { IMAGE_NO_CLASS = 0xffffffff };
  * docs/image.md describes the format. */
 uint8_t *image_write(const Image *image, size_t *length);
 /* Reads and validates: every offset, length, index, enum, instruction boundary of entry points
- * and string is checked; nothing is trusted.  NULL and a reason (in `arena`) on any fault. */
+ * and string is checked; nothing is trusted.  NULL and a reason (in `arena`) on any fault.  The
+ * tiles' own data stay in `bytes`: the image is good as long as those are there. */
 Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char **reason);
 /* How many bytes an image has, as its first `length` bytes say; `length` if they begin none. */
 uint64_t image_announced_bytes(const char *start, size_t length);

@@ -656,7 +656,9 @@ static Asm *load_image(const char *path, Way way)
   const char *reason = "cannot be read";
   char *bytes = file_read_all(path, &length);
   Arena *arena = arena_create("image");
-  const Image *image = bytes ? image_read((uint8_t *)bytes, length, arena, &reason) : NULL;
+  uint8_t *kept = bytes ? arena_many(arena, uint8_t, length) : NULL;
+  const Image *image = bytes ? image_read(memcpy(kept, bytes, length), length, arena, &reason)
+                             : NULL;
   free(bytes);
   if (!image)
     fail_msg("%s: %s", path, reason);

@@ -2,6 +2,7 @@
 #include "ir/base/platform.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -62,6 +63,16 @@ void platform_prefer_large_pages(void *start, size_t bytes)
   if (bytes < 2 * HUGE_PAGE_BYTES)
     return;
   madvise((char *)start - before, round_up(bytes + before, page), MADV_HUGEPAGE);
+}
+
+void *platform_malloc(size_t bytes)
+{
+  if (bytes < 2 * HUGE_PAGE_BYTES)
+    return malloc(bytes);
+  void *block = aligned_alloc(HUGE_PAGE_BYTES, mapped_bytes(bytes));
+  if (block)
+    platform_prefer_large_pages(block, mapped_bytes(bytes));
+  return block;
 }
 
 /* Of this program: what getrusage reports includes the process that has started it. */

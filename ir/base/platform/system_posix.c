@@ -2,6 +2,7 @@
 #include "ir/base/platform.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 void *platform_reserve(size_t bytes) {
@@ -11,6 +12,8 @@ void *platform_reserve(size_t bytes) {
 
 void platform_release(void *pages, size_t bytes)
 { munmap(pages, bytes); }
+
+void *platform_malloc(size_t bytes) { return malloc(bytes); }
 
 void platform_prefer_large_pages(void *start, size_t bytes) { (void)start, (void)bytes; }
 
