@@ -48,6 +48,29 @@ static void test_reserved_memory_does_not_touch_its_neighbours(void **state)
   }
 }
 
+/* Sizes around those from which on a block begins and ends with huge pages, and odd ones. */
+static void test_reserved_memory_of_any_size(void **state)
+{
+  static const size_t sizes[] = {1, 4097, (1 << 19) - 1, 1 << 19, (1 << 21) + 1, 16 << 20,
+                                 (16 << 20) + 1, (17 << 20) + 5000};
+  enum { N = sizeof sizes / sizeof *sizes };
+  unsigned char *pages[N];
+  (void)state;
+  for (size_t i = 0; i < N; i++) {
+    pages[i] = platform_reserve(sizes[i]);
+    assert_non_null(pages[i]);
+    memset(pages[i], (int)i + 1, sizes[i]);
+  }
+  for (size_t i = 0; i < N; i += 2)
+    platform_release(pages[i], sizes[i]);
+  for (size_t i = 1; i < N; i += 2) {
+    assert_int_equal(pages[i][0], i + 1);
+    assert_int_equal(pages[i][sizes[i] - 1], i + 1);
+    assert_int_equal(pages[i][sizes[i] / 2], i + 1);
+    platform_release(pages[i], sizes[i]);
+  }
+}
+
 /* A wish about a block of malloc changes nothing of what is in it, nor whether it can grow and be
  * freed. */
 static void test_large_pages_keep_what_is_there(void **state)
@@ -189,6 +212,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reserved_memory_is_zero),
     cmocka_unit_test(test_reserved_memory_does_not_touch_its_neighbours),
+    cmocka_unit_test(test_reserved_memory_of_any_size),
     cmocka_unit_test(test_large_pages_keep_what_is_there),
     cmocka_unit_test(test_threads_wait_for_each_other),
     cmocka_unit_test(test_a_word_that_differs_is_not_waited_for),
