@@ -499,6 +499,11 @@ comptime { @export_symbol(p, "v"); }
     image = tmp_path / "p.bin"
     assert harness.emu(image, "--print=v").out == "v@0,0: 7 7\nv@1,0: 7 7 7 7\n"
     assert harness.emu(image, "--print=v:1").out == "v@0,0: 7\nv@1,0: 7\n"
+    assert "read_too_long" not in harness.emu(image, "--print=v", "--print=v:2").err
+    beyond = harness.emu(image, "--print=v:3").err
+    assert "warning: 6 bytes are read from 'v' of tile 0,0, whose variable has 4 bytes" in beyond
+    assert beyond.count("[read_too_long]") == 1       # the other tile has them
+    assert harness.emu(image, "--print=v:5").err.count("[read_too_long]") == 1
 
 RING_LAYOUT = """
 param at: u16;

@@ -508,7 +508,8 @@ static WseStatus report_outside(HostSession *s, uint32_t export_index, uint32_t 
   return session_usage(s);
 }
 
-static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, FILE *out)
+static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, bool *warned,
+                            FILE *out)
 {
   const Image *image = session_image(s);
   const ImageExport *export = &image->exports[a->export_index];
@@ -519,6 +520,7 @@ static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, 
   if ((uint64_t)elements * width > sizeof bytes ||
       !session_peek(s, tile, binding, elements * width, bytes))
     return report_outside(s, a->export_index, tile);
+  *warned = *warned || session_warn_read(s, a->export_index, tile, elements * width);
   fprintf(out, "%s@%u,%u:", export->name, program_x(session_program(s), tile),
           program_y(session_program(s), tile));
   for (uint32_t i = 0; i < elements; i++) {
@@ -555,13 +557,14 @@ static WseStatus print_variable(HostSession *s, const ActionStep *a, uint32_t ti
 static WseStatus do_print(HostSession *s, const ActionStep *a, FILE *out)
 {
   uint32_t tile;
+  bool warned = false;           /* for one tile, as copies */
   WseStatus status = WSE_OK;
   HostTiles tiles = host_tiles(&a->region);
   while (status == WSE_OK && host_tiles_next(&tiles, session_program(s), &tile))
     if (a->variable)
       status = print_variable(s, a, tile, out);
     else if (session_binding(s, tile, a->export_index))
-      status = print_tile(s, a, tile, out);
+      status = print_tile(s, a, tile, &warned, out);
   return status;
 }
 

@@ -105,6 +105,8 @@ Diags *session_diags(HostSession *session);
 WseStatus session_usage(HostSession *session);
 /* The same for a warning: it goes where the options say. */
 void session_warn(HostSession *session);
+/* Warns if the bytes from where the export points do not all lie in its variable. */
+bool session_warn_read(HostSession *session, uint32_t export, uint32_t tile, uint32_t bytes);
 /* Warns of the findings that no warning has named yet; the engine has been made. */
 void session_warn_hazards(HostSession *session);
 #define HOST_NOWHERE ((Span){0, 0})

@@ -58,30 +58,60 @@ static void note_width(HostSession *s, const WseTransfer *t)
     diag_copy_wide(s->diags, HOST_NOWHERE, export->name, export->type);
 }
 
+static const char *place_text(HostSession *s, uint32_t tile)
+{
+  return arena_printf(diags_scratch(s->diags), "%u,%u", program_x(s->program, tile),
+                      program_y(s->program, tile));
+}
+
+/* Bytes behind the place where the export points now, if there are fewer than wanted; else that. */
+static uint32_t bytes_there(HostSession *s, uint32_t tile, uint32_t export, uint32_t wanted)
+{
+  uint32_t address;
+  const ImageBinding *binding = session_binding(s, tile, export);
+  if (!binding || !session_data_address(s, tile, binding, &address))
+    return wanted;
+  uint32_t left = bytes_left(program_class(s->program, tile), address);
+  return left < wanted ? left : wanted;
+}
+
+static void report_read(HostSession *s, uint32_t export, uint32_t tile, uint32_t bytes,
+                        uint32_t there)
+{
+  diag_read_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[export].name,
+                     place_text(s, tile), there);
+}
+
+bool session_warn_read(HostSession *s, uint32_t export, uint32_t tile, uint32_t bytes)
+{
+  uint32_t there = bytes_there(s, tile, export, bytes);
+  if (there == bytes)
+    return false;
+  report_read(s, export, tile, bytes, there);
+  session_warn(s);
+  return true;
+}
+
 /* Whether the elements fit where the export points now; later if a launch may still aim it
  * elsewhere.  Reading on harms nothing and existing programs do it: a warning, for one tile. */
-static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
-                            const ImageBinding *binding, bool in, bool *warned)
+static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile, bool in,
+                            bool *warned)
 {
-  uint32_t address, bytes = t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES);
-  const ClassCode *cls = program_class(s->program, tile);
-  if (s->first_open < arrlenu(s->operations) ||
-      !session_data_address(s, tile, binding, &address) || bytes <= bytes_left(cls, address))
+  uint32_t bytes = t->elements * (t->is_16bit ? NARROW_BYTES : WIDE_BYTES);
+  uint32_t there = bytes_there(s, tile, t->target, bytes);
+  if (s->first_open < arrlenu(s->operations) || there == bytes)
     return WSE_OK;
-  const char *place = arena_printf(diags_scratch(s->diags), "%u,%u", program_x(s->program, tile),
-                                   program_y(s->program, tile));
   if (!in) {
     if (!*warned) {
-      diag_read_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
-                         bytes_left(cls, address));
+      report_read(s, t->target, tile, bytes, there);
       note_width(s, t);
       session_warn(s);
     }
     *warned = true;
     return WSE_OK;
   }
-  diag_copy_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name, place,
-                     bytes_left(cls, address));
+  diag_copy_too_long(s->diags, HOST_NOWHERE, bytes, s->image->exports[t->target].name,
+                     place_text(s, tile), there);
   note_width(s, t);
   return session_usage(s);
 }
@@ -121,7 +151,7 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
   HostTiles tiles = host_tiles(t);
   while (host_tiles_next(&tiles, s->program, &tile)) {
     const ImageBinding *binding = session_binding(s, tile, t->target);
-    if (binding && check_size(s, t, tile, binding, in, &warned) != WSE_OK)
+    if (binding && check_size(s, t, tile, in, &warned) != WSE_OK)
       return WSE_USAGE;
     if (!binding) {
       diag_tile_lacks_symbol(s->diags, HOST_NOWHERE, program_x(s->program, tile),
