@@ -196,6 +196,24 @@ def test_a_program_that_runs_for_ever_is_one_failed_point(folder):
     assert "took longer than 0.001 seconds" in run(folder, "s.json", expect=1).err
 
 
+def test_warnings_of_points_are_shown(folder):
+    """Nine elements are printed of an array that has B."""
+    chain = harness.SAMPLES / "reduce-chain"
+    for name in chain.glob("*.csl"):
+        (folder / name.name).write_text(name.read_text())
+    lengths = list(range(1, 10))
+    spec = {"layout": "layout.csl", "actions": ["--print=sum:9@0,0,1,1"],
+            "points": {"P": [2, 3], "B": lengths}}
+    (folder / "s.json").write_text(json.dumps(spec))
+    told = run(folder, "s.json", "--jobs=1").err.splitlines()
+    assert "P=2 B=1: wse-emu: warning: 36 bytes are read from 'sum' of tile 0,0" in told[0]
+    # The same words once, though P=3 has them, too; of more than five, a last line.
+    assert [line.split(":")[1] for line in told[:-1]] == [f" P=2 B={n}" for n in range(1, 7)], told
+    assert told[-2] == ("wse-sweep: P=2 B=6: more points are warned of; the first messages stand "
+                        "above")
+    assert "0 failed" in told[-1]
+
+
 @pytest.mark.parametrize("change, text", [
     ({"layuot": "x"}, "unknown key 'layuot'; did you mean 'layout'?"),
     ({"layout": 3}, "layout: the name of a file"),

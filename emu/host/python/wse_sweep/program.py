@@ -6,7 +6,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +53,23 @@ def _word(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_MOST_TOLD = 5
+_told, _tells = set(), threading.Lock()     # warnings, of all points
+
+
+def _tell(point, warning):
+    """Shows what a point that succeeds is warned of: the same words once, and not those of thousands
+    of points."""
+    with _tells:
+        if warning in _told or len(_told) > _MOST_TOLD:
+            return
+        _told.add(warning)
+        said = " ".join(f"{name}={value}" for name, value in point.items())
+        if len(_told) > _MOST_TOLD:
+            warning = "more points are warned of; the first messages stand above"
+        print(f"wse-sweep: {said}: {warning}", file=sys.stderr)
+
+
 @dataclass
 class Program:
     """sweep(Program(...).measure, points) compiles and runs a program for each point.
@@ -91,7 +110,7 @@ class Program:
         texts = "".join([*self.options, *self.actions])
         return [name for name in point if f"{{{name}}}" not in texts]
 
-    def _run(self, command):
+    def _run(self, command, point):
         try:
             done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, errors="replace",
@@ -102,6 +121,8 @@ class Program:
         if done.returncode:
             raise PointFailed(f"{Path(command[0]).name} ended with exit code {done.returncode}:\n"
                               f"{(done.stderr or done.stdout).strip()}")
+        if "warning:" in done.stderr:
+            _tell(point, f"{Path(command[0]).name}: {done.stderr.strip()}")
         return done.stdout
 
     # ---- images -------------------------------------------------------------------------------
@@ -126,7 +147,7 @@ class Program:
         began = time.time_ns()
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             made, rule = Path(scratch) / "p.bin", Path(scratch) / "rule"
-            self._run([*command, "-o", str(made), f"--depfile={rule}"])
+            self._run([*command, "-o", str(made), f"--depfile={rule}"], point)
             files = {path: _digest_before(path, began) for path in [cslc, *_read_rule(rule, folder)]}
             files[str(image)] = digest_of(made)
             made.replace(image)
@@ -165,7 +186,7 @@ class Program:
             files[path] = digest_of(path)
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "stats.json"
-            shown = self._run([emulator, str(image), *actions, f"--stats={path}"])
+            shown = self._run([emulator, str(image), *actions, f"--stats={path}"], point)
             values = self._stats(path)
         values.update(printed_values(shown, actions))
         return Measured(values, files)
