@@ -162,6 +162,19 @@ def test_wrong_usage(args):
     assert "--help" in done.err
 
 
+@pytest.mark.parametrize("option, message", [
+    ("--pes=0", "--pes is a number from 1 to 4096: 0"),
+    ("--pes=5000", "--pes is a number from 1 to 4096: 5000"),
+    ("--tr=x", "--tr is a number from 0 to"),
+    ("--root=x", "--root is a tile, or two numbers as in 3,0: x"),
+    ("--grid=2y2", "--grid is two numbers, as in 4x3: 2y2"),
+    ("--size=4x4", "--size is three numbers, as in 64x32x16: 4x4"),
+    ("--arch=wse4", "--arch is wse2 or wse3: wse4"),
+    ("--simd=3", "--simd is an even number of lanes: 3")])
+def test_a_wrong_value_is_told_what_the_option_takes(option, message):
+    assert message in model("predict", option, expect=2).err
+
+
 def test_help():
     assert "predict" in model("--help").out
     assert model("--version").out.startswith("wse-model ")

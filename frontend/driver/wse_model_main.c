@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,33 +152,68 @@ static bool parse_size(const char *text, int64_t sides[3])
          parse_number(text, 0, 1, MOST_SIDE, &sides[2], NULL);
 }
 
+typedef struct { int code; size_t member; int64_t least, most; } NumberOption;
+
+static const NumberOption number_options[] = {
+  {OPT_PES, offsetof(Query, tiles), 1, MOST_TILES},
+  {OPT_LEN, offsetof(Query, length), 1, MOST_ELEMENTS},
+  {OPT_TR, offsetof(Query, t_r), 0, MOST_T_R},
+  {OPT_STEP, offsetof(Query, step), 1, MOST_TILES},
+  {OPT_EQUATION, offsetof(Query, equation), 1, EQUATIONS},
+  {OPT_WAFERS, offsetof(Query, wafers), 2, MOST_WAFERS},
+  {OPT_CHANNELS, offsetof(Query, channels), 1, MOST_CHANNELS},
+  {OPT_PACKET, offsetof(Query, packet), 1, MOST_PACKET},
+  {OPT_BUFFERS, offsetof(Query, buffers), 1, MOST_BUFFERS},
+  {OPT_LATENCY, offsetof(Query, latency), 1, MOST_LATENCY},
+  {OPT_RATE, offsetof(Query, rate), 1, RATE_UNITS},
+};
+
+/* NULL: the option takes no single number. */
+static const NumberOption *find_number(int code)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(number_options); i++)
+    if (number_options[i].code == code)
+      return &number_options[i];
+  return NULL;
+}
+
 static bool parse_option(Query *q, int code, const char *text)
 {
+  const NumberOption *number = find_number(code);
+  if (number)
+    return parse_number(text, 0, number->least, number->most,
+                        (int64_t *)((char *)q + number->member), NULL);
   switch (code) {
   case OPT_OP: q->op = text; return true;
   case OPT_PATTERN: q->pattern = text; return true;
-  case OPT_PES: return parse_number(text, 0, 1, MOST_TILES, &q->tiles, NULL);
-  case OPT_LEN: return parse_number(text, 0, 1, MOST_ELEMENTS, &q->length, NULL);
-  case OPT_TR: return parse_number(text, 0, 0, MOST_T_R, &q->t_r, NULL);
-  case OPT_STEP: return parse_number(text, 0, 1, MOST_TILES, &q->step, NULL);
   case OPT_ROOT:
     return parse_number(text, 0, 0, MOST_TILES - 1, &q->roots[0], NULL) ||
            parse_pair(text, ',', 0, MOST_TILES - 1, q->roots);
   case OPT_GRID: return parse_pair(text, 'x', 1, MOST_TILES, q->grid);
   case OPT_SIZE: return parse_size(text, q->sides);
-  case OPT_EQUATION: return parse_number(text, 0, 1, EQUATIONS, &q->equation, NULL);
   case OPT_SCHEME: q->scheme = text; return true;
-  case OPT_WAFERS: return parse_number(text, 0, 2, MOST_WAFERS, &q->wafers, NULL);
-  case OPT_CHANNELS: return parse_number(text, 0, 1, MOST_CHANNELS, &q->channels, NULL);
-  case OPT_PACKET: return parse_number(text, 0, 1, MOST_PACKET, &q->packet, NULL);
-  case OPT_BUFFERS: return parse_number(text, 0, 1, MOST_BUFFERS, &q->buffers, NULL);
-  case OPT_LATENCY: return parse_number(text, 0, 1, MOST_LATENCY, &q->latency, NULL);
-  case OPT_RATE: return parse_number(text, 0, 1, RATE_UNITS, &q->rate, NULL);
   case OPT_ARCH:
     return strncmp(text, "wse", 3) == 0 && parse_number(text + 3, 0, 2, 3, &q->arch, NULL);
   case OPT_SIMD: return parse_number(text, 0, 2, MOST_SIMD, &q->simd, NULL) && q->simd % 2 == 0;
   default: return false;
   }
+}
+
+static int report_value(int code, const char *name, const char *text)
+{
+  enum { ROOM = 120 };
+  char said[ROOM];
+  const NumberOption *number = find_number(code);
+  const char *form = code == OPT_ROOT ? "a tile, or two numbers as in 3,0"
+                   : code == OPT_GRID ? "two numbers, as in 4x3"
+                   : code == OPT_SIZE ? "three numbers, as in 64x32x16"
+                   : code == OPT_ARCH ? "wse2 or wse3" : "an even number of lanes";
+  if (number)
+    snprintf(said, sizeof said, "--%s is a number from %" PRId64 " to %" PRId64, name,
+             number->least, number->most);
+  else
+    snprintf(said, sizeof said, "--%s is %s", name, form);
+  return usage_error(said, text);
 }
 
 /* EXIT_SUCCESS: go on. */
@@ -197,7 +234,7 @@ static int parse_line(Query *q, int argc, char **argv, bool *is_done)
     if (*is_done)
       return EXIT_SUCCESS;
     if (!parse_option(q, code, optarg))
-      return usage_error(long_options[index].name, optarg);
+      return report_value(code, long_options[index].name, optarg);
   }
   if (optind + 1 != argc)
     return usage_error("say predict, best, tree, gemm or cluster",
