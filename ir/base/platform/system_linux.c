@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 /* Of x86 and of most others.  From HUGE_LEAST on, a huge page takes less time than its part of
- * small ones, each of which is a fault; from HUGE_MANY on, a whole page at the end would cost more
- * memory than it saves time. */
+ * small ones, each of which is a fault.  Beyond HUGE_MOST, a block ends with small pages: they are
+ * few by the rest, and memory may be short. */
 enum {
-  HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4, HUGE_MANY = 16 * HUGE_PAGE_BYTES
+  HUGE_PAGE_BYTES = 1 << 21, HUGE_LEAST = HUGE_PAGE_BYTES / 4, HUGE_MOST = 8 * HUGE_PAGE_BYTES
 };
 
 static const char self_files[] = "/proc/self/fd";
@@ -41,7 +41,7 @@ static size_t mapped_bytes(size_t bytes)
 {
   if (bytes > SIZE_MAX - HUGE_PAGE_BYTES)
     return bytes;
-  bool is_whole = bytes >= HUGE_LEAST && bytes < HUGE_MANY;
+  bool is_whole = bytes >= HUGE_LEAST && bytes <= HUGE_MOST;
   return round_up(bytes, is_whole ? HUGE_PAGE_BYTES : (size_t)sysconf(_SC_PAGESIZE));
 }
 
