@@ -33,6 +33,7 @@ typedef enum {
   END_BLOCKED_TASK,             /* the id */
   END_BLOCKED_THREAD,           /* the microthread */
   END_FIFO,                     /* the thread */
+  END_FIFO_LEFT,                /* elements that nothing waits to take */
   END_LOST,                     /* a task whose activations have merged: the id */
   END_UNTAKEN,                  /* a control wavelet without taker: the input queue */
   END_NEVER_STARTED,            /* a task that would have unblocked: its place among the class' */
@@ -53,13 +54,16 @@ bool finite_wait(const InspectThread *thread);
 Unit unit_of(UnitKind kind, uint32_t tile, unsigned index);
 /* What has to move before the unit can. */
 Unit unit_after(Report *report, Unit from);
+/* Elements in the FIFO that the tile filled last. */
+unsigned elements_in_fifo(Report *report, uint32_t tile);
 /* The output port that holds up a UNIT_ROUTER. */
 Port router_waits_for(Report *report, Unit from);
 /* The instruction that unblocks the command stream, among those that can follow `entry`, or the
  * call that leads to it; PC_RETURN: there is none. */
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
-/* A task that would unblock the command stream and has never started; NULL: there is none. */
-const ImageTask *task_to_unblock(Report *report, uint32_t tile);
+/* A task that would unblock the command stream and has never started; else a data task that would,
+ * with another wavelet; NULL: there is none. */
+const ImageTask *task_to_unblock(Report *report, uint32_t tile, bool *has_started);
 
 /* ---- deadlock_text.c ------------------------------------------------------------------------- */
 

@@ -332,6 +332,13 @@ static void print_never_started(Report *r, Unit end)
   report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
 }
 
+static void print_last_of_fifo(Report *r, uint32_t tile, bool push)
+{
+  const TileRecord *record = report_look(r, tile)->record;
+  report_use(r, tile, (QueueUse){.pc = record->fifo[push].pc,
+                                 .elements = record->fifo[push].elements});
+}
+
 /* `end`: the thread that waits. */
 static void print_fifo(Report *r, Unit end)
 {
@@ -349,11 +356,30 @@ static void print_fifo(Report *r, Unit end)
   fprintf(r->out, " any more");
   if (t->record->fifo[!pushes].elements && t->record->fifo[!pushes].state == s->address) {
     fprintf(r->out, "; the last were ");
-    report_use(r, end.tile, (QueueUse){.pc = t->record->fifo[!pushes].pc,
-                                       .elements = t->record->fifo[!pushes].elements});
+    print_last_of_fifo(r, end.tile, !pushes);
   } else {
     fprintf(r->out, pushes ? "; it is filled" : "; it is emptied");
     report_place(r, end.tile, run->pc);
+  }
+}
+
+static void print_fifo_left(Report *r, Unit end)
+{
+  const TileRecord *record = report_look(r, end.tile)->record;
+  const char *name = report_operand(r->program, end.tile, record->fifo[true].pc, 0);
+  unsigned left = elements_in_fifo(r, end.tile);
+  fprintf(r->out, "the FIFO of ");
+  report_tile(r, end.tile);
+  if (*name)
+    fprintf(r->out, " '%s'", name);
+  fprintf(r->out, " holds %u element%s, and nobody waits to take %s: the last to fill it were ",
+          left, left == 1 ? "" : "s", left == 1 ? "it" : "them");
+  print_last_of_fifo(r, end.tile, true);
+  if (record->fifo[false].elements && record->fifo[false].state == record->fifo[true].state) {
+    fprintf(r->out, ", the last that were taken ");
+    print_last_of_fifo(r, end.tile, false);
+  } else {
+    fprintf(r->out, ", and nobody ever has taken any");
   }
 }
 
@@ -396,6 +422,7 @@ void end_print(Report *r, Unit end)
   case END_NEVER_STARTED: print_never_started(r, end); break;
   case END_NO_UNBLOCK: print_no_unblock(r, end); break;
   case END_FIFO: print_fifo(r, end); break;
+  case END_FIFO_LEFT: print_fifo_left(r, end); break;
   case END_NONE: case END_UNKNOWN: default:
     report_tile(r, end.tile);
     fprintf(r->out, ": nothing would let it go on");
@@ -455,14 +482,15 @@ static void print_router_unit(Report *r, Unit u)
 /* The task to unblock the command stream, if it is a data task. */
 static void print_data_task(Report *r, uint32_t tile)
 {
-  const ImageTask *task = task_to_unblock(r, tile);
+  bool has_started;
+  const ImageTask *task = task_to_unblock(r, tile, &has_started);
   if (!task || task->kind != TASK_DATA)
     return;
   fprintf(r->out, ": ");
   report_task(r, tile, TASK_DATA, task->id);
   fprintf(r->out, " would");
   report_outer_place(r, tile, class_unblocks(program_class(r->program, tile), task->entry));
-  fprintf(r->out, ", but has never started");
+  fprintf(r->out, has_started ? ", but has not come to it" : ", but has never started");
 }
 
 void unit_print(Report *r, Unit u)
@@ -671,6 +699,9 @@ const char *end_help(Report *r, const Unit *root)
              "task of .activate_push starts only after a read that has found the FIFO empty";
     return "start the operation at the FIFO's other end as well, with .async, and for as many "
            "elements";
+  case END_FIFO_LEFT:
+    return "take all elements from the FIFO: an operation in the background with a length that is "
+           "never reached, 0x7fff, takes whatever comes; or start one for each that fills it";
   case END_LOST:
     return "give each operation a task of its own, or activate the task again only when it runs";
   case END_UNTAKEN:

@@ -30,6 +30,22 @@ static Unit lost_or(Report *r, uint32_t tile, Unit otherwise)
   return record->untaken ? end_unit(END_UNTAKEN, tile, record->untaken_queue) : otherwise;
 }
 
+unsigned elements_in_fifo(Report *r, uint32_t tile)
+{
+  uint16_t state = report_look(r, tile)->record->fifo[true].state, held = 0;
+  bool is_read = report_look(r, tile)->record->fifo[true].elements &&
+                 r->engine->ops->mem_read(r->engine, tile, state + 2u * FIFO_W_HELD, &held,
+                                          sizeof held);
+  return is_read ? held : 0;
+}
+
+/* Elements that are still in a FIFO of the tile are to blame, if there are any. */
+static Unit left_in_fifo_or(Report *r, uint32_t tile, Unit otherwise)
+{
+  bool is_end = otherwise.end == END_NO_UNBLOCK || otherwise.end == END_NO_SENDER;
+  return is_end && elements_in_fifo(r, tile) > 0 ? end_unit(END_FIFO_LEFT, tile, 0) : otherwise;
+}
+
 /* The thread at the other end of the FIFO that a thread waits for. */
 static Unit after_fifo(Report *r, Unit from, const InspectThread *thread)
 {
@@ -207,19 +223,6 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
   return (uint16_t)found;
 }
 
-const ImageTask *task_to_unblock(Report *r, uint32_t tile)
-{
-  const ClassCode *cls = program_class(r->program, tile);
-  const TileRecord *record = report_look(r, tile)->record;
-  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++) {
-    const ImageTask *task = &cls->image->tasks[i];
-    if (!record_has_started(record, task->kind, task->id) &&
-        class_unblocks(cls, task->entry) != PC_RETURN)
-      return task;
-  }
-  return NULL;
-}
-
 /* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
 static unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
 {
@@ -234,14 +237,54 @@ static unsigned color_of_task(const Program *program, const ClassCode *cls, cons
   return count == 1 ? found : MAX_COLORS;
 }
 
-/* A data task that would unblock waits for a wavelet of its color. */
+static bool is_command_task(const Program *program, const ClassCode *cls, const ImageTask *task)
+{
+  return task->kind == TASK_DATA &&
+         color_of_task(program, cls, task) == program->machine->memcpy_command_color;
+}
+
+/* A local task that has never started: a counter may wait for it. */
+static bool has_idle_task(const ClassCode *cls, const TileRecord *record)
+{
+  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (task->kind == TASK_LOCAL && !record_has_started(record, task->kind, task->id))
+      return true;
+  }
+  return false;
+}
+
+const ImageTask *task_to_unblock(Report *r, uint32_t tile, bool *has_started)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  const ImageTask *again = NULL;
+  *has_started = false;
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (is_command_task(r->program, cls, task) ||
+        class_unblocks(cls, task->entry) == PC_RETURN)
+      continue;
+    if (!record_has_started(record, task->kind, task->id))
+      return task;
+    if (task->kind == TASK_DATA)
+      again = task;
+  }
+  *has_started = true;
+  return again && !has_idle_task(cls, record) ? again : NULL;
+}
+
+/* A data task that would unblock waits for a wavelet of its color, the first one or another. */
 static Unit after_command(Report *r, Unit from)
 {
-  const ImageTask *task = task_to_unblock(r, from.tile);
-  if (!task)
-    return later_thread(r, from.tile, NO_COLOR, end_unit(END_NO_UNBLOCK, from.tile, 0));
+  bool has_started;
+  const ImageTask *task = task_to_unblock(r, from.tile, &has_started);
+  Unit after = left_in_fifo_or(r, from.tile, end_unit(END_NO_UNBLOCK, from.tile, 0));
+  if (!task || (has_started && after.end == END_FIFO_LEFT))
+    return later_thread(r, from.tile, NO_COLOR, after);
   const ClassCode *cls = program_class(r->program, from.tile);
-  Unit after = end_unit(END_NEVER_STARTED, from.tile, (unsigned)(task - cls->image->tasks));
+  if (!has_started)
+    after = end_unit(END_NEVER_STARTED, from.tile, (unsigned)(task - cls->image->tasks));
   unsigned color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
   unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
   if (queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0)
@@ -441,7 +484,7 @@ static Unit after_sender(Report *r, Unit from)
       why = next;
   }
   if (ramp)
-    return later_thread(r, from.tile, from.index, why);
+    return later_thread(r, from.tile, from.index, left_in_fifo_or(r, from.tile, why));
   return waits_at_closed_side(r, from) ? end_unit(END_CLOSED, from.tile, from.index) : why;
 }
 
