@@ -23,6 +23,7 @@ typedef struct {
   uint32_t *block_of;
   uint32_t left[DSR_FILE_COUNT];
   uint32_t reserved[DSR_FILE_COUNT];       /* for constants; -O2 gives them to what moves along */
+  uint32_t spare[DSR_FILE_COUNT];          /* for the constants of straight code */
   bool constants_stay;                     /* the code generator has a DSR for each */
   bool *reenters;                          /* by loop head: a call in it may lead to the function */
   uint32_t first_number, next_number;      /* of the virtual DSRs that are ours */
@@ -70,30 +71,62 @@ static void add_constant(const IrDesc *desc, Constants *to)
     to->list[to->n++] = desc;
 }
 
-/* The different constant descriptors that vector operations name, at most MAX_DSRS + 1. */
-static uint32_t count_constants(const Keeper *k)
+/* The destination is the first source: one DSR serves both. */
+static bool is_in_place(const IrInsn *insn)
 {
-  const IrModule *m = k->m;
-  Constants found = {.n = 0};
-  for (uint32_t n = 0; n < m->n_funcs; n++) {
-    const IrFunc *f = &m->funcs[n];
-    for (uint32_t v = 1; v < f->n_insns; v++) {
-      const IrInsn *insn = &f->insns[v];
-      for (uint32_t i = 0; insn->op == IR_vec && !insn->dead && i < insn->n_args; i++)
-        if (opt_insn(f, insn->args[i])->op == IR_dsd_const)
-          add_constant(opt_insn(f, insn->args[i])->u.desc, &found);
-    }
-  }
-  return found.n;
+  const IrVec *vec = insn->u.vec;
+  return vec->dest.kind == IRV_DSD && vec->src0.kind == IRV_DSD &&
+         ir_value_eq(insn->args[vec->dest.arg], insn->args[vec->src0.arg]);
 }
 
+/* The file for the operand in slot 0 to 2 (destination and sources). */
+static DsrFile file_of(const IrInsn *insn, unsigned slot)
+{
+  return slot == DSR_DEST && is_in_place(insn) ? DSR_SRC0 : (DsrFile)slot;
+}
+
+/* The different constant descriptors that vector operations name, at most MAX_DSRS + 1: all of
+ * them, and those of each file. */
+typedef struct { Constants all, of_file[DSR_FILE_COUNT]; } FoundConstants;
+
+static void add_constants(const IrFunc *f, const IrInsn *insn, FoundConstants *to)
+{
+  const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+  for (unsigned slot = 0; slot < ARRAY_COUNT(operands); slot++) {
+    if (operands[slot]->kind != IRV_DSD)
+      continue;
+    const IrInsn *dsd = opt_insn(f, insn->args[operands[slot]->arg]);
+    if (dsd->op != IR_dsd_const)
+      continue;
+    add_constant(dsd->u.desc, &to->all);
+    add_constant(dsd->u.desc, &to->of_file[file_of(insn, slot)]);
+  }
+}
+
+static void find_constants(const Keeper *k, FoundConstants *found)
+{
+  const IrModule *m = k->m;
+  for (uint32_t n = 0; n < m->n_funcs; n++) {
+    const IrFunc *f = &m->funcs[n];
+    for (uint32_t v = 1; v < f->n_insns; v++)
+      if (f->insns[v].op == IR_vec && !f->insns[v].dead)
+        add_constants(f, &f->insns[v], found);
+  }
+}
+
+/* If they have no room, the turns of a loop need what there is more than they do. */
 static void leave_room_for_constants(Keeper *k)
 {
-  uint32_t n = count_constants(k);
+  FoundConstants found = {.all = {.n = 0}};
+  find_constants(k, &found);
+  uint32_t n = found.all.n;
   k->constants_stay = true;
-  for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
+  for (unsigned file = 0; file < DSR_FILE_COUNT; file++) {
     k->constants_stay &= n <= k->left[file];
+    k->spare[file] = k->left[file];
+  }
   for (unsigned file = 0; file < DSR_FILE_COUNT && k->constants_stay; file++) {
+    k->spare[file] -= found.of_file[file].n;
     k->left[file] -= n;
     k->reserved[file] = k->opt->level > 1 ? n : 0;
   }
@@ -325,14 +358,6 @@ static uint32_t dsr_for(Keeper *k, IrValue dsd, DsrFile file, uint32_t head)
   return number;
 }
 
-/* The destination is the first source: one DSR serves both. */
-static bool is_in_place(const IrInsn *insn)
-{
-  const IrVec *vec = insn->u.vec;
-  return vec->dest.kind == IRV_DSD && vec->src0.kind == IRV_DSD &&
-         ir_value_eq(insn->args[vec->dest.arg], insn->args[vec->src0.arg]);
-}
-
 static Loop loop_of(const Keeper *k, uint32_t block)
 {
   Loop l = {.m = k->m, .f = k->f, .cfg = &k->cfg, .n_values = k->f->n_insns,
@@ -463,6 +488,33 @@ static void put_set(Keeper *k, uint32_t block, uint32_t *at, uint8_t field, DsrF
   put_at(k, block, at, &set);
 }
 
+/* Is the word of a turn known when the loop is straight code? */
+static bool is_known_in_turn(const Loop *l, IrValue v)
+{
+  const IrInsn *insn = opt_insn(l->f, v);
+  Linear sum = {.constant = 0};
+  while (insn->op == IR_ptr_add) {
+    if (!opt_linear_add(l, &sum, insn->args[1]))
+      return false;
+    v = insn->args[0];
+    insn = opt_insn(l->f, v);
+  }
+  bool is_sum = insn->op == IR_global_addr || opt_linear_add(l, &sum, v);
+  return is_sum && sum.n_terms == 0 && (!sum.has_counter || opt_is_const(l->f, sum.counter.start));
+}
+
+/* The loop will be straight code, each turn has a constant descriptor in place of this one, and
+ * there is a DSR for each of them. */
+static bool makes_constants(const Keeper *k, uint32_t block, IrValue dsd, DsrFile file)
+{
+  uint32_t turns = turns_of_straight_code(k, block);
+  Loop l = loop_of(k, block);
+  bool all = turns > 0 && turns <= k->spare[file];
+  for (; all && opt_insn(k->f, dsd)->op == IR_dsd_set; dsd = opt_insn(k->f, dsd)->args[0])
+    all = is_known_in_turn(&l, opt_insn(k->f, dsd)->args[1]);
+  return all && opt_insn(k->f, dsd)->op == IR_dsd_const;
+}
+
 /* Gives the operand a DSR of its own, whose fields are set in front of the operation. */
 static bool make_operand(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *insn,
                          IrVecOperand *o, DsrFile file)
@@ -472,6 +524,7 @@ static bool make_operand(Keeper *k, uint32_t block, uint32_t *at, const IrInsn *
   unsigned n;
   uint32_t head;
   if (o->kind != IRV_DSD || k->left[file] == 0 ||
+      makes_constants(k, block, insn->args[o->arg], file) ||
       !find_root(k, block, insn->args[o->arg], &head, &made, chain, &n))
     return false;
   put_changes(k, block, at, chain, n, &made);
@@ -558,37 +611,6 @@ static bool runs_in_each_turn(const Keeper *k, uint32_t block)
   return true;
 }
 
-/* Is the word of a turn known when the loop is straight code? */
-static bool is_known_in_turn(const Loop *l, IrValue v)
-{
-  const IrInsn *insn = opt_insn(l->f, v);
-  Linear sum = {.constant = 0};
-  while (insn->op == IR_ptr_add) {
-    if (!opt_linear_add(l, &sum, insn->args[1]))
-      return false;
-    v = insn->args[0];
-    insn = opt_insn(l->f, v);
-  }
-  bool is_sum = insn->op == IR_global_addr || opt_linear_add(l, &sum, v);
-  return is_sum && sum.n_terms == 0 && (!sum.has_counter || opt_is_const(l->f, sum.counter.start));
-}
-
-/* The loop will be straight code, each turn has a constant descriptor instead, and each of them has
- * a DSR. */
-static bool makes_constants(const Keeper *k, uint32_t block, const IrInsn *insn)
-{
-  uint32_t turns = turns_of_straight_code(k, block);
-  Loop l = loop_of(k, block);
-  bool all = turns > 0;
-  for (uint32_t i = 0; i < insn->n_args && all; i++)
-    for (IrValue v = insn->args[i]; all && opt_insn(k->f, v)->op == IR_dsd_set;
-         v = opt_insn(k->f, v)->args[0])
-      all = is_known_in_turn(&l, opt_insn(k->f, v)->args[1]);
-  for (unsigned file = 0; file < DSR_FILE_COUNT && all; file++)
-    all = turns <= k->left[file];
-  return all;
-}
-
 static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
 {
   IrValue v = k->f->blocks[block].insns[at];
@@ -598,7 +620,7 @@ static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
   IrVec *vec = arena_new(k->m->arena, IrVec);
   *vec = *insn.u.vec;
   bool changed = keep_operands(k, block, &insn, vec);
-  if (k->opt->level > 1 && runs_in_each_turn(k, block) && !makes_constants(k, block, &insn))
+  if (k->opt->level > 1 && runs_in_each_turn(k, block))
     changed |= make_operands(k, block, &at, &insn, vec);
   if (!changed)
     return false;
@@ -662,12 +684,6 @@ static uint32_t uses_in_vec(const Keeper *k, IrValue v, IrValue param)
 }
 
 typedef struct { uint32_t number[DSR_FILE_COUNT]; } Numbers;
-
-/* The file for the operand in slot 0 to 2 (destination and sources). */
-static DsrFile file_of(const IrInsn *insn, unsigned slot)
-{
-  return slot == DSR_DEST && is_in_place(insn) ? DSR_SRC0 : (DsrFile)slot;
-}
 
 /* Files that the operations want; false if some use of the parameter is of another kind. */
 static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool *wanted)
