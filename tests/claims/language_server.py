@@ -77,10 +77,8 @@ def edit(text, original, choice):
     return text[:at] + choice.choice(PIECES) + text[at + choice.randrange(6):]
 
 
-def edit_program(claims, source, number, choice):
-    """Random edits of one program in a copy; the number of them with other messages."""
-    folder = claims.scratch / "edited" / source.name
-    shutil.copytree(source, folder)
+def edit_program(folder, number, choice):
+    """Random edits of one program; the number of them with other messages."""
     scripts = sorted(folder.glob("commands*.sh"))
     for script in scripts[1:]:
         script.unlink()                   # the others take time and show the same
@@ -148,7 +146,9 @@ def main():
     programs = [p for p in sorted({s.parent for s in root.rglob("commands*.sh")})
                 if commands(sorted(p.glob("commands*.sh"))[0])]
     number = int(os.environ.get("LANGUAGE_SERVER_EDITS", "2000"))
-    wrong = sum(edit_program(claims, folder, number // len(programs) + 1, choice)
+    copy = claims.scratch / "edited"     # of all: programs import what lies beside their folders
+    shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".git"))
+    wrong = sum(edit_program(copy / folder.relative_to(root), number // len(programs) + 1, choice)
                 for folder in programs)
     claims.equals(f"random edits ({number} or more) with other messages than a fresh check", wrong, 0)
     claims.finish()
