@@ -556,3 +556,23 @@ def test_a_write_beside_a_walk_round_a_buffer(tmp_path, at, races):
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", params={"at": at})
     ran = harness.emu(tmp_path / "o.bin", "--check=error,memory", expect=2 if races else 0)
     assert ("[WRITE_RACE]" in ran.err) == races
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_a_failed_assertion_shows_its_condition(tmp_path, level):
+    """As the source has it, however it is written; a call in it has another place."""
+    (tmp_path / "a.csl").write_text("""
+layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "a.csl", .{}); }
+var k: u16 = 4;
+noinline fn twice(x: u16) u16 { return x * 2; }
+task main() void {
+  @assert (  (twice(k) + 1 < 3) or
+             ( k == 0 )  );
+}
+comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+""")
+    image = tmp_path / "a.bin"
+    harness.compile(tmp_path / "a.csl", image, level, "--arch=wse3")
+    err = harness.emu(image, expect=2).err
+    assert "P0.0: assertion failed: (twice(k) + 1 < 3) or ( k == 0 ) [ASSERT]" in err, err
+    assert "a.csl:6" in err

@@ -416,6 +416,8 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
 @pytest.mark.parametrize("text, role, module, params", [
     ("the tile must be one of the line", "allgather_tile(x, 0, 2, 2, WEST, EAST, two)", "allgather",
      ""),
+    ("the tile must be one of the line", "split_allreduce_tile(x, 0, 2, 2, WEST, EAST, 9, five)",
+     "split_allreduce", ""),
     ("operation is a member of `op`", "reduce_scatter_tile(x, 0, 2, x, WEST, EAST, colors)",
      "reduce_scatter", ".operation = 4"),
     ("with done_task, the collective is called by start()",

@@ -164,20 +164,29 @@ static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
                                       text_or_empty(vec->src1.name)}));
 }
 
+/* A blank, a tab or the end of a line. */
+static bool is_blank(char c) { return isspace((unsigned char)c) != 0; }
+
 /* The condition among the words of `@assert(condition)`, with one blank where the source has
  * several or a new line; NULL: the words are others. */
 static const char *condition_of(Arena *arena, const char *text, size_t length)
 {
-  static const char start[] = "@assert(";
-  if (length <= strlen(start) || memcmp(text, start, strlen(start)) != 0 || text[length - 1] != ')')
+  static const char name[] = "@assert";
+  const char *from = text + strlen(name), *end = text + length;
+  if (length <= strlen(name) || memcmp(text, name, strlen(name)) != 0 || end[-1] != ')')
     return NULL;
-  char *condition = arena_copy_text(arena, text + strlen(start), length - strlen(start) - 1);
+  while (is_blank(*from))
+    from++;
+  if (*from++ != '(')
+    return NULL;
+  char *condition = arena_alloc(arena, length, 1);
   size_t n = 0;
-  for (const char *from = condition; *from; from++)
-    if (!isspace((unsigned char)*from))
+  for (; from < end - 1; from++)
+    if (!is_blank(*from))
       condition[n++] = *from;
     else if (n && condition[n - 1] != ' ')
       condition[n++] = ' ';
+  n -= n && condition[n - 1] == ' ';
   condition[n] = 0;
   return condition;
 }
