@@ -1,6 +1,7 @@
 """What `cmake --install` puts in place works from there, and from where it is moved to: programs,
 libraries, the Python layer, and the C example against the CMake package and with pkg-config."""
 import os
+import re
 import shlex
 import shutil
 
@@ -48,6 +49,15 @@ def test_what_is_installed(prefix):
     text = "".join(p.read_text() for p in prefix.rglob("*.cmake")) + "".join(
         p.read_text() for p in prefix.rglob("*.pc"))
     assert str(harness.ROOT) not in text and str(prefix.parent) not in text
+
+
+@pytest.mark.parametrize("name", ["cslc", "csl-fmt", "csl-ls", "wse-emu", "wse-model",
+                                  "cs_readelf"])
+def test_programs_load_no_library_but_that_of_c(prefix, name):
+    """Each library more takes a fifth of a millisecond of the start, or half of one."""
+    dynamic = harness.run(["readelf", "-d", prefix / "bin" / name]).out
+    loaded = re.findall(r"NEEDED.*\[(.*)\]", dynamic)
+    assert loaded and all(library.startswith(("libc.", "ld-linux")) for library in loaded), loaded
 
 
 def test_the_library_exports_its_header_and_nothing_else(prefix):
