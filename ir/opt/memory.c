@@ -6,7 +6,7 @@
 
 Address opt_address(const IrFunc *f, IrValue v)
 {
-  Address a = {.base = BASE_UNKNOWN, .offset_known = true};
+  Address a = {.base = BASE_UNKNOWN, .offset_known = true, .pointer = v.raw};
   uint64_t offset = 0;
   const IrInsn *insn = opt_insn(f, v);
   for (; insn->op == IR_ptr_add; insn = opt_insn(f, v)) {

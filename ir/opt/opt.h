@@ -141,6 +141,7 @@ typedef struct {
   uint32_t object;           /* value of the alloca, or global; unknown: the pointer */
   bool offset_known;
   int64_t offset;            /* bytes, as the 16 bits of an address: 0 to 65535 */
+  uint32_t pointer;          /* the value that is the address */
 } Address;
 Address opt_address(const IrFunc *f, IrValue v);
 /* Objects whose address is used otherwise than for loads, stores, copies and clears: pointers

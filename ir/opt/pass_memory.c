@@ -41,18 +41,19 @@ typedef struct {
   bool changed;
 } Forwarder;
 
+/* An index that varies is the same where the pointer is: nothing is remembered around a loop, in
+ * which a pointer could change. */
 static bool same_address(Address a, Address b)
 {
-  return a.base == b.base && a.object == b.object && a.offset_known && b.offset_known &&
-         a.offset == b.offset;
+  if (!a.offset_known || !b.offset_known)
+    return a.pointer == b.pointer;
+  return a.base == b.base && a.object == b.object && a.offset == b.offset;
 }
 
 /* ---- loads ------------------------------------------------------------------------- */
 
 static void learn_value(Forwarder *w, Address at, IrType type, IrValue value)
 {
-  if (!at.offset_known)
-    return;
   if (w->now.n == MOST_KNOWN) {
     memmove(w->now.known, w->now.known + 1, sizeof(Known) * (MOST_KNOWN - 1));
     w->now.n--;
