@@ -1,9 +1,16 @@
-/* cse: does not compute a pure value again if every path to here has computed it. */
+/* cse: does not compute a pure value again if every path to here has computed it. A branch goes the way
+ * that its condition went before, on the way here. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
 
+#include <stb_ds.h>
+
+/* What holds in a block and in those that it dominates. */
+typedef struct { bool truth; IrValue condition; } Decision;
+
 typedef struct {
+  IrModule *m;
   IrFunc *f;
   Cfg cfg;
   IrValue *map;
@@ -11,6 +18,8 @@ typedef struct {
   uint32_t *next;            /* chain of values of one hash; 0 ends */
   uint32_t *heads;
   uint32_t n_heads;          /* a power of two */
+  Decision *decisions;       /* by block */
+  uint32_t *decided;         /* stb_ds: blocks with a decision */
 } Table;
 
 static uint32_t hash_mix(uint32_t hash, uint64_t word)
@@ -128,9 +137,57 @@ static bool visit_insn(Table *t, uint32_t block, IrValue v)
   return false;
 }
 
+/* ---- branches ---------------------------------------------------------------------- */
+
+/* The branch must be the only way into the block, but for the turns of a loop that begins there. */
+static void note_decision(Table *t, uint32_t from, uint32_t block, IrValue condition, bool truth)
+{
+  for (uint32_t i = t->cfg.pred_at[block]; i < t->cfg.pred_at[block + 1]; i++)
+    if (t->cfg.preds[i] != from && !cfg_dominates(&t->cfg, block, t->cfg.preds[i]))
+      return;
+  if (cfg_dominates(&t->cfg, block, from))
+    return;
+  t->decisions[block] = (Decision){truth, condition};
+  arrput(t->decided, block);
+}
+
+/* The branch at the end of the block: takes its condition from one that decided before. */
+static bool visit_branch(Table *t, uint32_t block)
+{
+  IrInsn *insn = opt_terminator(t->f, block);
+  if (insn->op != IR_cond_br)
+    return false;
+  IrValue condition = insn->args[0];
+  for (size_t i = 0; i < arrlenu(t->decided); i++) {
+    const Decision *d = &t->decisions[t->decided[i]];
+    if (!ir_value_eq(d->condition, condition) || !cfg_dominates(&t->cfg, t->decided[i], block))
+      continue;
+    IrInsn truth = opt_make_const(IRT_BOOL, d->truth, insn->loc);
+    IrValue value = opt_add(t->m, t->f, &truth);
+    opt_insert(t->m, &t->f->blocks[block], t->f->blocks[block].n_insns - 1, value);
+    opt_terminator(t->f, block)->args[0] = value;
+    return true;
+  }
+  uint32_t if_true = insn->u.targets[0].block.raw, if_false = insn->u.targets[1].block.raw;
+  if (if_true != if_false && opt_insn(t->f, condition)->op != IR_const) {
+    note_decision(t, block, if_true, condition, true);
+    note_decision(t, block, if_false, condition, false);
+  }
+  return false;
+}
+
+static bool visit_branches(Table *t)
+{
+  bool changed = false;
+  for (uint32_t i = 0; i < t->cfg.n_rpo; i++)
+    changed |= visit_branch(t, t->cfg.rpo[i]);
+  arrfree(t->decided);
+  return changed;
+}
+
 bool pass_cse(Opt *opt, IrFunc *f)
 {
-  Table t = {.f = f, .n_heads = 16};
+  Table t = {.m = opt->m, .f = f, .n_heads = 16};
   bool changed = false;
   while (t.n_heads < f->n_insns)
     t.n_heads *= 2;
@@ -147,5 +204,6 @@ bool pass_cse(Opt *opt, IrFunc *f)
     opt_replace_values(f, t.map);
     opt_sweep(f);
   }
-  return changed;
+  t.decisions = arena_many(opt->arena, Decision, f->n_blocks);
+  return visit_branches(&t) || changed;
 }

@@ -371,7 +371,9 @@ static IrValue simplify_shift(Simplifier *s, IrValue v)
     return IR_NO_VALUE;
   if (d == 0)
     return insn.args[0];
-  if (d >= width && insn.op != IR_ashr)
+  bool is_empty = insn.op == IR_lshr && inner->op == IR_zext &&
+                  d >= ir_type_bits(type_of(s, inner->args[0]));
+  if ((d >= width && insn.op != IR_ashr) || is_empty)
     return emit_const(s, insn.type, 0, insn.loc);
   if (d >= width) {
     rewrite_as(s, v, IR_ashr, insn.args[0], emit_const(s, IRT_I16, width - 1, insn.loc));
@@ -413,6 +415,21 @@ static void compare_narrow(Simplifier *s, IrValue v)
     rewrite_as(s, v, op, x, emit_const(s, narrow, c, insn->loc));
 }
 
+/* An unsigned number of several words that is above 0 differs from 0, and one below 1 is 0: the
+ * words together answer that.  Words have instructions for every order. */
+static void compare_with_zero(Simplifier *s, IrValue v)
+{
+  const IrInsn *insn = insn_of(s, v);
+  IrValue x = insn->args[0], y = insn->args[1];
+  bool zero_left = is_const(s, x, 0), zero_right = is_const(s, y, 0);
+  if (ir_type_bits(type_of(s, x)) <= ir_type_bits(IRT_I16))
+    return;
+  if ((insn->op == IR_ult && zero_left) || (insn->op == IR_ule && is_const(s, x, 1)))
+    rewrite_as(s, v, IR_ne, y, zero_left ? x : emit_const(s, type_of(s, y), 0, insn->loc));
+  else if ((insn->op == IR_ule && zero_right) || (insn->op == IR_ult && is_const(s, y, 1)))
+    rewrite_as(s, v, IR_eq, x, zero_right ? y : emit_const(s, type_of(s, x), 0, insn->loc));
+}
+
 static IrValue simplify_compare(Simplifier *s, IrValue v)
 {
   const IrInsn *insn = insn_of(s, v);
@@ -426,8 +443,10 @@ static IrValue simplify_compare(Simplifier *s, IrValue v)
     return emit_const(s, IRT_BOOL, 0, insn->loc);
   if (insn->op == IR_ule && is_const(s, x, 0))
     return emit_const(s, IRT_BOOL, 1, insn->loc);
-  if (!equality)
+  if (!equality) {
+    compare_with_zero(s, v);
     return IR_NO_VALUE;
+  }
   IrValue result = compare_bool(s, v);
   if (!result.raw && !s->changed)
     compare_narrow(s, v);
