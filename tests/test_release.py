@@ -39,6 +39,8 @@ def taken(tmp_path, program, *flags, arch="wse2"):
     (MAIN + "fn unused() void { const x = .{ .dense_mode = true }; }\n", "2", "dense mode"),
     (MAIN + "fn unused() void { const x = .{ .simd_off = true }; }\n", "2", "simd_off at pe.csl:3"),
     (MAIN + "fn unused(x: circbuf_dsd) void {}\n", "2", "the type circbuf_dsd at pe.csl:3"),
+    (MAIN + "const T = packed struct { a: u8, b: u8 };\n", "2", "packed struct or union at pe.csl:3"),
+    (MAIN + "const T = union { a: u16, b: f16 };\n", "2", "a union at pe.csl:3"),
     (MAIN + "fn unused(x: *anyopaque) void {}\n", "2", "the type anyopaque at pe.csl:3"),
     *((MAIN + f"fn unused() void {{ {name}(); }}\n", "2", f"{name} at pe.csl:3")
       for name in ("@load_to_dsr_xdsr", "@load_to_dsr_xdsr_sr", "@bind_rotating_tasks")),

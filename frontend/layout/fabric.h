@@ -22,6 +22,7 @@ typedef struct {
   uint8_t element_bytes;
   uint8_t float_bits;       /* of the floats that it moves; 0: other numbers, or not known */
   SimdMode simd;
+  bool may_pack;            /* 16-bit elements travel two per wavelet, if `simd` does that */
   uint8_t least, most;      /* times for each start: 0, 1 or FABRIC_MANY */
   uint32_t start;           /* FABRIC_AT_START, 1 + index of the function that the host launches, or
                              * FABRIC_ANY_TIME */
@@ -44,6 +45,7 @@ typedef struct FabricUses {
   uint64_t started_tasks;               /* control tasks that the program starts by itself */
   Span control_span[MAX_TASK_IDS];
   uint8_t task_floats[MAX_COLORS];      /* bits of a float that the color's data task takes, or 0 */
+  uint32_t half_tasks;                  /* the color's data task takes 16 bits of a wavelet */
   Span task_span[MAX_COLORS];           /* of that data task */
 } FabricUses;
 

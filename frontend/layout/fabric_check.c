@@ -27,7 +27,7 @@ typedef struct {
 typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
 
 typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_MEET, RULE_FLOATS, RULE_COUNT } Rule;
+               RULE_MEET, RULE_FLOATS, RULE_PACKED, RULE_COUNT } Rule;
 
 typedef struct { Rule rule; Span at; } Told;
 
@@ -443,8 +443,17 @@ static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
 
 /* ---- floats of two widths -------------------------------------------------------------------- */
 
-/* An operation of the tiles upstream that sends floats, but of another width; use NULL: none. */
-static Sender find_other_floats(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits)
+typedef bool UseTest(const FabricCheck *c, const FabricUse *use, unsigned bits);
+
+static bool sends_other_floats(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  (void)c;
+  return use->float_bits != 0 && use->float_bits != bits;
+}
+
+/* An operation of the tiles upstream that sends data and passes the test; use NULL: none. */
+static Sender find_upstream(FabricCheck *c, uint32_t tile, unsigned color, UseTest *test,
+                            unsigned bits)
 {
   Total unused = {0};
   search_start(c, tile);
@@ -455,8 +464,7 @@ static Sender find_other_floats(FabricCheck *c, uint32_t tile, unsigned color, u
     const FabricUses *uses = uses_at(c, tile);
     for (uint32_t i = 0; i < uses->n && route->ever_rx & port_bit(PORT_RAMP); i++) {
       const FabricUse *use = &uses->uses[i];
-      if (use->is_send && !use->is_control && use->color == color && use->float_bits != 0 &&
-          use->float_bits != bits)
+      if (use->is_send && !use->is_control && use->color == color && test(c, use, bits))
         return (Sender){use, tile};
     }
     go_upstream(c, &unused, tile, color, route);
@@ -470,7 +478,7 @@ static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned 
   if (bits == 0 || c->told[RULE_FLOATS] >> color & 1 ||
       route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)))
     return;
-  Sender sender = find_other_floats(c, tile, color, bits);
+  Sender sender = find_upstream(c, tile, color, sends_other_floats, bits);
   if (!sender.use || !may_tell(c, RULE_FLOATS, color, at))
     return;
   diag_floats_differ(c->session->diags, at, tile_text(c, tile), color, bits,
@@ -486,6 +494,32 @@ static void check_floats(FabricCheck *c, uint32_t tile, unsigned color)
   for (uint32_t i = 0; i < uses->n; i++)
     if (!uses->uses[i].is_send && uses->uses[i].color == color)
       check_float(c, tile, color, uses->uses[i].float_bits, uses->uses[i].span);
+}
+
+/* ---- two elements per wavelet for a task of one ---------------------------------------------- */
+
+static bool sends_two_each(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  bool packs = use->simd == SIMD_DEFAULT ? release_of(c->session) == SDK_2 : use->simd != SIMD_OFF;
+  return use->may_pack && packs && 8u * use->element_bytes == bits && use->length != 1;
+}
+
+static void check_half_task(FabricCheck *c, uint32_t tile, unsigned color)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  const Route *route;
+  if (!(uses->half_tasks >> color & 1) || c->told[RULE_PACKED] >> color & 1 ||
+      route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)))
+    return;
+  Sender sender = find_upstream(c, tile, color, sends_two_each, 16);
+  Span at = uses->task_span[color];
+  if (!sender.use || !may_tell(c, RULE_PACKED, color, at))
+    return;
+  diag_packed_for_task(c->session->diags, at, tile_text(c, tile), color);
+  note_sender(c, &sender);
+  diag_packed_help(c->session->diags, at);
+  if (sender.use->simd == SIMD_DEFAULT)
+    release_note(c->session);
 }
 
 /* ---- colors that no code reads --------------------------------------------------------------- */
@@ -807,6 +841,7 @@ static void check_amounts(FabricCheck *c, uint32_t tile)
     if (uses->receives >> color & 1) {
       check_lengths(c, tile, color);
       check_floats(c, tile, color);
+      check_half_task(c, tile, color);
     } else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
       check_unread(c, tile, color, route);
   }

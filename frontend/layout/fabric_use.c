@@ -336,6 +336,8 @@ static void note_data_task(UseWalk *w, const IrTask *task)
   for (uint32_t i = 0; i < f->n_params; i++)
     if (ir_type_is_float(f->params[i]))
       w->out->task_floats[color] = (uint8_t)(8 * ir_type_bytes(f->params[i]));
+  if (f->n_params == 1 && ir_type_bytes(f->params[0]) <= 2)
+    w->out->half_tasks |= color_bit(color);
   w->out->task_span[color] = w->s->setup->tasks[task->id].span;
 }
 
@@ -421,6 +423,24 @@ static SimdMode operation_simd(const Operands *o, SimdMode own)
   return own;
 }
 
+/* Is one mode that of all fabric operands, and has each wavelet room for two elements? */
+static bool may_pack(const Operands *o)
+{
+  SimdMode mode = SIMD_COUNT;
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
+    IrVecOperandKind kind = o->operand[i]->kind;
+    const Descriptor *d = &o->known[i].desc;
+    if (kind == IRV_DSR || (kind == IRV_DSD && !o->is_known[i]))
+      return false;
+    if (kind != IRV_DSD || !is_fabric(d))
+      continue;
+    if ((mode != SIMD_COUNT && d->simd != mode) || d->flags & (DESC_F_INDEX | DESC_F_CONTROL))
+      return false;
+    mode = d->simd;
+  }
+  return true;
+}
+
 /* The length of a fabric operand that is not what the operation moves; 0: there is none.  Memory
  * may have room for more. */
 static uint32_t differing_extent(const Operands *o, uint16_t length)
@@ -455,6 +475,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .color = d->color, .simd = operation_simd(o, d->simd), .least = times.least, .most = times.most,
     .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
     .float_bits = fabric_float_bits(w->m, f, insn, d->kind == DESC_FABOUT),
+    .may_pack = may_pack(o),
     .length = d->on_control.kind == ACT_NONE ? operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
     .span = user_span(w, insn->loc)};

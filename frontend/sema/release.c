@@ -80,15 +80,20 @@ Sdk release_of(const Session *session)
   return SDK_1_4;
 }
 
+void release_note(const Session *session)
+{
+  for (unsigned i = 0; i < SIGN_COUNT && !session->options->sdk; i++)
+    if (rows[i].release == SDK_2 && sign_place(session, (SignId)i).off)
+      diag_release_shown_here(session->diags, sign_place(session, (SignId)i), rows[i].what);
+}
+
 bool release_allows(const Session *session)
 {
   Span load = session->signs[SIGN_MEM4D_LOAD];
   if (load.off == 0 || release_of(session) != SDK_2)
     return true;
   diag_load_mem4d(session->diags, load);
-  for (unsigned i = 0; i < SIGN_COUNT && !session->options->sdk; i++)
-    if (rows[i].release == SDK_2 && sign_place(session, (SignId)i).off)
-      diag_release_shown_here(session->diags, sign_place(session, (SignId)i), rows[i].what);
+  release_note(session);
   return false;
 }
 
