@@ -319,6 +319,19 @@ static PoolId to_bool(Sema *s, PoolId value)
   return pool_bool(!pool_int_value(s->pool, value, &small) || small != 0);
 }
 
+/* A number without a type means that number: no format has it as infinity. */
+static PoolId to_float(Sema *s, PoolId value, PoolId from, PoolId type, Span span)
+{
+  PoolId result = sema_is_integral(s, from)
+                      ? int_to_float(s, value, type)
+                      : pool_float(s->pool, type, pool_float_value(s->pool, value));
+  bool is_untyped = pool_eq(from, POOL(COMPTIME_INT)) || pool_eq(from, POOL(COMPTIME_FLOAT));
+  if (is_untyped && isinf(pool_float_value(s->pool, result)) &&
+      (sema_is_integral(s, from) || isfinite(pool_float_value(s->pool, value))))
+    diag_becomes_infinity(s->diags, span, value, type);
+  return result;
+}
+
 PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span)
 {
   PoolId from = pool_type_of(s->pool, value);
@@ -337,8 +350,7 @@ PoolId fold_convert(Sema *s, PoolId value, PoolId type, Span span)
     return from_int ? int_to_int(s, value, type, span) : float_to_int(s, value, type, span);
   if (!type_is_float(s->pool, type))
     return POOL(NONE);
-  return from_int ? int_to_float(s, value, type)
-                  : pool_float(s->pool, type, pool_float_value(s->pool, value));
+  return to_float(s, value, from, type, span);
 }
 
 unsigned sema_bit_width(Sema *s, PoolId type)
