@@ -56,6 +56,8 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
 /* Bits of the floats that a vector operation sends or receives; 0: they are no floats, or may be
  * other numbers, since @fmovs moves any words. */
 uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send);
+/* Where the user wrote it: outside the standard library that the code was inlined from. */
+Span fabric_user_span(const Sema *s, IrLocId loc);
 /* The uses of a program whose IR is complete; they live as long as its IR.  Warns about operations
  * whose operands have different lengths. */
 const FabricUses *fabric_uses(Sema *s);

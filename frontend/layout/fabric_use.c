@@ -359,17 +359,15 @@ static void note_tasks(UseWalk *w)
 
 /* ---- the walk from a root -------------------------------------------------------------------- */
 
-/* Where the user wrote it: outside the libraries that the code was inlined from. */
-static Span user_span(const UseWalk *w, IrLocId loc)
+Span fabric_user_span(const Sema *s, IrLocId loc)
 {
-  const SourceMap *sources = w->s->session->sources;
-  Span span = w->m->locs[loc.raw].span;
+  const Session *session = s->session;
+  Span span = s->ir->locs[loc.raw].span;
   while (!ir_loc_is_none(loc)) {
-    span = w->m->locs[loc.raw].span;
-    FileId file = source_file_of(sources, span.off);
-    if (source_path(sources, file)[0] != '<')
+    span = s->ir->locs[loc.raw].span;
+    if (files_name(session->files, source_file_of(session->sources, span.off))[0] != '<')
       break;
-    loc = w->m->locs[loc.raw].inlined_at;
+    loc = s->ir->locs[loc.raw].inlined_at;
   }
   return span;
 }
@@ -478,7 +476,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .may_pack = may_pack(o),
     .length = d->on_control.kind == ACT_NONE ? operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
-    .span = user_span(w, insn->loc)};
+    .span = fabric_user_span(w->s, insn->loc)};
   use.extent = differing_extent(o, use.use.length);
   if (d->color < MAX_COLORS)
     arrput(w->uses, use);

@@ -4,7 +4,7 @@
  * The rule for all: no false alarm on programs that work. So "can overlap" means that the second
  * operation starts after the first in the same run of a task, on every path to it; "no route" means
  * that no tile of the layout has one. */
-#include "frontend/layout/layout.h"
+#include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>
 #include <string.h>
@@ -714,6 +714,45 @@ static void warn_unbound(const Overlaps *o, const Uses *used)
       diag_activated_without_task(o->s->diags, loc_span(o, used->task[id]), id);
 }
 
+/* ---- a counter that nothing starts ----------------------------------------------------------- */
+
+/* Is it the register, or may it be? */
+static bool is_register(const IrFunc *f, const IrInsn *insn, uint32_t first, bool perhaps)
+{
+  const IrInsn *address = &f->insns[insn->args[0].raw];
+  if (address->op != IR_const)
+    return perhaps;
+  const ConfigRegInfo *reg = config_reg_at((uint16_t)address->imm);
+  return reg && reg->address == first;
+}
+
+/* The first instruction that reads the timestamp counter; NULL: none, or another may start it. */
+static const IrInsn *read_of_stopped_counter(const IrModule *ir)
+{
+  const IrInsn *first = NULL;
+  for (uint32_t i = 0; i < ir->n_configs; i++)
+    if (ir->configs[i].address == CFG_TSC_CONTROL)
+      return NULL;
+  for (uint32_t n = 0; n < ir->n_funcs; n++) {
+    const IrFunc *f = &ir->funcs[n];
+    for (uint32_t i = 1; i < f->n_insns; i++) {
+      const IrInsn *insn = &f->insns[i];
+      if (insn->op == IR_set_config && is_register(f, insn, CFG_TSC_CONTROL, true))
+        return NULL;
+      if (!first && insn->op == IR_get_config && is_register(f, insn, CFG_TSC_COUNTER, false))
+        first = insn;
+    }
+  }
+  return first;
+}
+
+static void warn_stopped_counter(Sema *s)
+{
+  const IrInsn *read = read_of_stopped_counter(s->ir);
+  if (read)
+    diag_counter_stopped(s->diags, fabric_user_span(s, read->loc));
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 void lint_program(Sema *s)
@@ -734,6 +773,7 @@ void lint_program(Sema *s)
     warn_unbound(&o, &o.ends[f].used);
     warn_uninitialized(&o, &o.ends[f].used);
   }
+  warn_stopped_counter(s);
   for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
     warn_first_call(s, i);
     warn_memcpy_params(s, &s->modules[i]);
