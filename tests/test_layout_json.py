@@ -515,6 +515,8 @@ def test_mistakes_of_a_script(tmp_path):
                 lambda: region.set_symbol_all("A", np.zeros((2, 6), np.int16), 2, 6),
             "width must be an integer, not float":
                 lambda: region.set_symbol_all("A", np.zeros(12, np.int16), 8 / 2, 3),
+            "parameter 'n' must fit 64 bits with a sign":
+                lambda: region.set_param_all("n", 2 ** 63),
             "parameter 'n' must be a finite number, not nan":
                 lambda: region.set_param_all("n", float("nan")),
             "IntRectangle(IntVector(1, 1), IntVector(1, 2)) has no tiles: its second corner":
@@ -626,6 +628,11 @@ def test_the_call_behind_a_tile_is_where_its_region_is_made(tmp_path):
      "warning: 'block.csl' has no parameter 'colums'"),
     ("region.set_param_all('twice', Color('red', 1))  # mark",
      "error: parameter 'twice' is of type 'bool' and cannot take"),
+    ("region.set_param(IntVector(1, 0), 'scale', 1e39)  # mark",
+     "error: 1e+39 is too large for f32, the type of 'scale', and would become infinite"),
+    ("region.set_symbol_all('A', np.ones(2, np.int32), 2, 1)  # mark\n"
+     "region.set_param_all('rows', 1)\nregion.set_symbol_all('B', np.ones(2, np.int32), 2, 1)",
+     "warning: 'A' has elements of type 'f32', and the layout sets it to integers of 32 bits"),
 ])
 def test_what_a_tile_gets_wrong_is_shown_where_it_is_set(tmp_path, wrong, said):
     """Where several lines set it, the message shows the one whose value the tile has."""
@@ -639,6 +646,61 @@ def test_what_a_tile_gets_wrong_is_shown_where_it_is_set(tmp_path, wrong, said):
         {lines}
         shown = message(started)
         assert place("mark") + {said!r} in shown, (place("mark"), shown)
+        """)
+
+
+# Variables of each kind, and what the compiler says of an array for one of them:
+# layout_symbol_elements with layout_symbol_help or layout_symbol_bits.
+CONTENT = """
+param half: @fp16();
+var words = @zeros([4]u32);
+var shorts = @zeros([4]i16);
+var floats = @zeros([2, 2]f32);
+var halves = @zeros([4]@fp16());
+var flags = @zeros([4]bool);
+"""
+OTHER_NUMBERS = "whose bits stand for other numbers there"
+
+
+@pytest.mark.parametrize("name, dtype, fp16, said", [
+    ("words", "int32", "F16", None), ("words", "uint32", "F16", None),
+    ("words", "float32", "F16", ("type 'u32', and the layout sets it to floats of 32 bits",
+                                 ".astype(np.uint32) makes")),
+    ("shorts", "uint16", "F16", None),
+    ("shorts", "float16", "F16", ("type 'i16', and the layout sets it to floats of 16 bits",
+                                  ".astype(np.int16) makes")),
+    ("floats", "float32", "F16", None),
+    ("floats", "int32", "F16", ("integers of 32 bits", ".astype(np.float32) makes")),
+    ("floats", "uint32", "F16", ("integers of 32 bits", ".astype(np.float32) makes")),
+    ("halves", "float16", "F16", None), ("halves", "uint16", "CB16", None),
+    ("halves", "int16", "F16", None),
+    ("halves", "float16", "BF16", ("type 'bf16'", "numpy has no 'bf16': pass the bits as")),
+    ("flags", "bool_", "F16", None)])
+def test_content_of_another_type_is_told(tmp_path, name, dtype, fp16, said):
+    (tmp_path / "content.csl").write_text(CONTENT)
+    ran = script(tmp_path, f"""
+        from cerebras.sdk.runtime.sdkruntimepybind import FP16TYPE
+        region = layout.create_code_region("content.csl", "r", 1, 1)
+        region.set_param_all("half", 1)
+        region.set_symbol_all("{name}", np.ones(4, np.{dtype}), 2, 2)
+        layout.compile("out", f16_type=FP16TYPE.{fp16})
+        """)
+    assert all(text in ran.err for text in said or ()), ran.err
+    assert (OTHER_NUMBERS in ran.err) == bool(said), ran.err
+
+
+@pytest.mark.parametrize("value, fp16, fits", [(65519, "F16", True), (65520, "F16", False),
+                                               (65520, "BF16", True), (1e39, "BF16", False)])
+def test_a_parameter_does_not_become_infinite(tmp_path, value, fp16, fits):
+    (tmp_path / "content.csl").write_text(CONTENT)
+    script(tmp_path, f"""
+        from cerebras.sdk.runtime.sdkruntimepybind import FP16TYPE
+        region = layout.create_code_region("content.csl", "r", 2, 1)
+        region.set_param_all("half", 1)
+        region.set_param(IntVector(1, 0), "half", {value})
+        compiled = lambda: layout.compile("out", f16_type=FP16TYPE.{fp16})
+        said = compiled() and "" if {fits!r} else message(compiled)
+        assert {fits!r} or "for {fp16.lower()}, the type of 'half', and would become" in said, said
         """)
 
 
@@ -798,6 +860,9 @@ WRONG = {
     "layout_symbol_size": (layout(regions=[region(symbols=[
         {"name": "data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
         region("b", x=4)]), "sets 'data' to 4 bytes a tile; the variable has 16"),
+    "symbol elements": (layout(regions=[region(symbols=[
+        {"name": "data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4,
+         "elements": "words"}]), region("b", x=4)]), "must be integers or floats"),
     "symbol file": (layout(regions=[region(symbols=[
         {"name": "data", "file": "none", "columns": 1, "rows": 4, "element_bytes": 4}]),
         region("b", x=4)]), "cannot read 'none'"),

@@ -1,5 +1,49 @@
-/* The struct of parameters that a main file is imported with. */
+/* The parameters of a main file that its layout or the command line sets, and the struct of them
+ * that it is imported with. */
 #include "frontend/layout/regions.h"
+
+#include <math.h>
+#include <string.h>
+
+const NodeVarDecl *param_find(const Session *session, const Ast *ast, const char *name)
+{
+  StrId id = str_intern_z(session->names, name);
+  for (uint32_t i = 0; i < ast->decls.count; i++) {
+    const Node *n = ast->decls.at[i];
+    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind == VAR_PARAM &&
+        str_eq(node_var_decl(n)->name.text, id))
+      return node_var_decl(n);
+  }
+  return NULL;
+}
+
+bool param_has_type(const Session *session, const NodeVarDecl *decl, const char *name)
+{
+  return decl->type && node_kind(decl->type) == ND_IDENT &&
+         strcmp(str_text(session->names, node_ident(decl->type)->name), name) == 0;
+}
+
+/* The 16-bit format that the parameter's type is; FP16_COUNT: it is none. */
+static Fp16Format format_of(const Session *session, const NodeVarDecl *decl)
+{
+  const Node *type = decl->type;
+  if (type && node_kind(type) == ND_BUILTIN_CALL &&
+      strcmp(str_text(session->names, node_builtin_call(type)->name.text), "fp16") == 0)
+    return session->options->fp16;
+  Fp16Format f = 0;
+  while (f < FP16_COUNT && !param_has_type(session, decl, fp16_name(f)))
+    f++;
+  return f;
+}
+
+const char *param_type_too_narrow(const Session *session, const NodeVarDecl *decl, double number)
+{
+  if (param_has_type(session, decl, "f32"))
+    return isinf(fp32_to_double(fp32_from_double(number))) ? "f32" : NULL;
+  Fp16Format f = format_of(session, decl);
+  return f < FP16_COUNT && isinf(fp16_to_double(f, fp16_from_double(f, number))) ? fp16_name(f)
+                                                                                : NULL;
+}
 
 BoundParams bound_params_create(Arena *arena, size_t most)
 {

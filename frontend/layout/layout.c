@@ -9,18 +9,6 @@
 
 /* ---- parameters from the command line ---------------------------------------------------- */
 
-static const NodeVarDecl *find_param(const Session *session, const Ast *ast, const char *name)
-{
-  StrId id = str_intern_z(session->names, name);
-  for (uint32_t i = 0; i < ast->decls.count; i++) {
-    const Node *n = ast->decls.at[i];
-    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind == VAR_PARAM &&
-        str_eq(node_var_decl(n)->name.text, id))
-      return node_var_decl(n);
-  }
-  return NULL;
-}
-
 static void report_unknown_param(Session *session, const Ast *ast, const OptionBinding *binding)
 {
   const char **names = NULL;
@@ -33,12 +21,6 @@ static void report_unknown_param(Session *session, const Ast *ast, const OptionB
   const char *near = base_nearest(binding->name, names, arrlenu(names));
   diag_suggest(session->diags, binding->span, near);
   arrfree(names);
-}
-
-static bool type_is_named(const Session *session, const NodeVarDecl *decl, const char *name)
-{
-  return decl->type && node_kind(decl->type) == ND_IDENT &&
-         strcmp(str_text(session->names, node_ident(decl->type)->name), name) == 0;
 }
 
 bool layout_read_integer(const char *text, mpz_t number)
@@ -61,22 +43,14 @@ bool layout_read_integer(const char *text, mpz_t number)
   return true;
 }
 
-/* Whether the parameter's type has the number, which is finite, only as an infinity. */
-static bool is_too_large(const Session *session, const NodeVarDecl *decl, double number)
+/* False after reporting a finite number that would become infinite. */
+static bool check_narrow(Session *session, const OptionBinding *binding, const NodeVarDecl *decl,
+                         double number)
 {
-  if (type_is_named(session, decl, "f32"))
-    return isinf(fp32_to_double(fp32_from_double(number)));
-  for (Fp16Format f = 0; f < FP16_COUNT; f++)
-    if (type_is_named(session, decl, fp16_name(f)))
-      return isinf(fp16_to_double(f, fp16_from_double(f, number)));
-  return false;
-}
-
-static void report_too_large(Session *session, const OptionBinding *binding,
-                             const NodeVarDecl *decl)
-{
-  const char *type = str_text(session->names, node_ident(decl->type)->name);
-  diag_option_too_large(session->diags, binding->span, binding->value, type, binding->name);
+  const char *type = param_type_too_narrow(session, decl, number);
+  if (type)
+    diag_option_too_large(session->diags, binding->span, binding->value, type, binding->name);
+  return !type;
 }
 
 static PoolId integer_option(Session *session, const OptionBinding *binding,
@@ -84,7 +58,7 @@ static PoolId integer_option(Session *session, const OptionBinding *binding,
 {
   bool is_small = wide_is_small(number);
   int64_t small = is_small ? mpz_get_si(number) : -1;
-  if (is_color || type_is_named(session, decl, "color")) {
+  if (is_color || param_has_type(session, decl, "color")) {
     /* As of @get_color: not only those of routers. */
     unsigned last = machine_get(session->options->arch)->control_task_ids - 1u;
     if (small >= 0 && small <= (int64_t)last)
@@ -92,11 +66,9 @@ static PoolId integer_option(Session *session, const OptionBinding *binding,
     diag_option_color(session->diags, binding->span, binding->name, binding->value, last);
     return POOL(POISON);
   }
-  if (is_too_large(session, decl, mpz_get_d(number))) {
-    report_too_large(session, binding, decl);
+  if (!check_narrow(session, binding, decl, mpz_get_d(number)))
     return POOL(POISON);
-  }
-  if (type_is_named(session, decl, "bool") && (small == 0 || small == 1))
+  if (param_has_type(session, decl, "bool") && (small == 0 || small == 1))
     return pool_bool(small == 1);
   return is_small ? pool_int(session->pool, POOL(COMPTIME_INT), small)
                   : pool_bigint(session->pool, POOL(COMPTIME_INT), number);
@@ -118,7 +90,7 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
   mpz_clear(number);
   if (is_integer)
     return value;
-  if (is_color || type_is_named(session, decl, "color")) {
+  if (is_color || param_has_type(session, decl, "color")) {
     unsigned last = machine_get(session->options->arch)->control_task_ids - 1u;
     diag_option_color(session->diags, binding->span, binding->name, text, last);
     return POOL(POISON);
@@ -128,10 +100,8 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
   errno = 0;
   double real = strtod(text, &end);
   bool is_number = end != text && *end == 0;
-  if (is_number && isfinite(real) && is_too_large(session, decl, real)) {
-    report_too_large(session, binding, decl);
+  if (is_number && isfinite(real) && !check_narrow(session, binding, decl, real))
     return POOL(POISON);
-  }
   if (is_number && errno == 0)
     return pool_float(session->pool, POOL(COMPTIME_FLOAT), real);
   diag_option_value(session->diags, binding->span, binding->name, text);
@@ -141,7 +111,7 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
 static void bind_option(Session *session, const Ast *ast, const OptionBinding *binding,
                         bool is_color, BoundParams *bound)
 {
-  const NodeVarDecl *decl = find_param(session, ast, binding->name);
+  const NodeVarDecl *decl = param_find(session, ast, binding->name);
   if (!decl) {
     report_unknown_param(session, ast, binding);
     return;

@@ -280,6 +280,19 @@ static void read_paint(JsonReader *r, Value v, const Region *region, RegionPaint
       report_wrong(r, positions, "inputs and outputs in every position");
 }
 
+static HostElements read_elements(JsonReader *r, Value v)
+{
+  static const char *const names[] = {[ELEMENTS_INTEGERS] = "integers",
+                                      [ELEMENTS_FLOATS] = "floats"};
+  const char *text = v.json ? read_text(r, v) : NULL;
+  for (size_t i = ELEMENTS_INTEGERS; text && i < ARRAY_COUNT(names); i++)
+    if (strcmp(text, names[i]) == 0)
+      return (HostElements)i;
+  if (text)
+    report_wrong(r, v, "integers or floats");
+  return ELEMENTS_UNKNOWN;
+}
+
 static void read_symbol(JsonReader *r, Value v, const Region *region, RegionSymbol *symbol)
 {
   symbol->name = read_text(r, member_of(r, v, "name"));
@@ -288,6 +301,7 @@ static void read_symbol(JsonReader *r, Value v, const Region *region, RegionSymb
   symbol->columns = (uint32_t)read_integer(r, columns, 1, INT32_MAX);
   symbol->rows = (uint32_t)read_integer(r, rows, 1, INT32_MAX);
   symbol->element_bytes = (uint32_t)read_integer(r, member_of(r, v, "element_bytes"), 1, 8);
+  symbol->elements = read_elements(r, member_of(r, v, "elements"));
   if (symbol->columns % region->rect.width)
     report_wrong(r, columns, "a multiple of the region's width");
   if (symbol->rows % region->rect.height)

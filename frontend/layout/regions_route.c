@@ -631,17 +631,43 @@ static void tile_symbols(Plan *p, const Region *region, uint32_t x, uint32_t y, 
       memcpy(bytes + row * line, s->bytes + ((size_t)(y * rows + row) * s->columns +
                                              (size_t)x * columns) * s->element_bytes, line);
     symbols[i] = (LayoutSymbol){str_intern_z(p->l->session->names, s->name),
-                                (const uint8_t *)bytes, (uint32_t)(line * rows), s->span};
+                                (const uint8_t *)bytes, (uint32_t)(line * rows), s->elements,
+                                s->element_bytes, s->span};
   }
   tile->symbols = symbols;
   tile->n_symbols = region->n_symbols;
+}
+
+/* As a float; 0 for true and false. */
+static double number_of(const Pool *pool, PoolId value)
+{
+  int64_t integer;
+  if (pool_kind(pool, value) == PK_FLOAT)
+    return pool_float_value(pool, value);
+  return pool_int_value(pool, value, &integer) ? (double)integer : 0;
+}
+
+/* False after reporting numbers of the script that would become infinite. */
+static bool check_numbers(Session *session, const Ast *ast, const Region *region)
+{
+  size_t errors = diags_error_count(session->diags);
+  for (uint32_t i = 0; i < region->n_params; i++) {
+    const RegionParam *param = &region->params[i];
+    const NodeVarDecl *decl = param->is_color ? NULL : param_find(session, ast, param->name);
+    double number = decl ? number_of(session->pool, param->value) : 0;
+    const char *type = decl ? param_type_too_narrow(session, decl, number) : NULL;
+    if (type)
+      diag_option_too_large(session->diags, param->span,
+                            arena_printf(session->arena, "%g", number), type, param->name);
+  }
+  return diags_error_count(session->diags) == errors;
 }
 
 static bool fill_region(Plan *p, const Region *region, Used used)
 {
   Session *session = p->l->session;
   const Ast *ast = files_import(session->files, region->source, NULL, region->span);
-  if (!ast)
+  if (!ast || !check_numbers(session, ast, region))
     return false;
   BoundParams bound = bound_params_create(p->arena, region->n_params);
   for (uint32_t k = 0; k < region->rect.width * region->rect.height; k++) {

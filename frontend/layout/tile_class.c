@@ -345,6 +345,33 @@ static void fill_slots(Sema *s, const ClassAnalysis *a, ClassBlob *blob)
   }
 }
 
+/* Warns of an array of the host whose numbers would become others: floats for a variable that has
+ * none of their width, or integers for floats of 32 bits.  Integers of 16 bits are how a host hands
+ * floats of 16 bits over. */
+static void check_elements(Sema *s, const LayoutSymbol *symbol, PoolId type)
+{
+  while (pool_kind(s->pool, type) == PK_ARRAY_TYPE)
+    type = pool_key(s->pool, type).u.array.element;
+  bool is_float = type_is_float(s->pool, type), is_integer = type_is_int(s->pool, type);
+  bool is_signed = is_integer && pool_key(s->pool, type).u.int_type.is_signed;
+  const char *kind = is_float ? "float" : is_signed ? "int" : "uint";
+  uint32_t bytes = type_bytes(s->pool, type);
+  bool is_half = pool_eq(type, POOL(F16)), is_other_half = is_float && bytes == 2 && !is_half;
+  bool is_same = symbol->elements == ELEMENTS_FLOATS
+                   ? is_float && bytes == symbol->element_bytes && !is_other_half
+                   : !is_float || bytes == 2;
+  if (symbol->elements == ELEMENTS_UNKNOWN || (!is_float && !is_integer) || is_same)
+    return;
+  diag_layout_symbol_elements(s->diags, symbol->span, str_text(s->session->names, symbol->name),
+                              type, symbol->elements == ELEMENTS_FLOATS ? "floats" : "integers",
+                              8 * symbol->element_bytes);
+  if (is_other_half)
+    diag_layout_symbol_bits(s->diags, symbol->span, type);
+  else
+    diag_layout_symbol_help(s->diags, symbol->span,
+                            arena_printf(s->arena, "%s%u", kind, 8 * bytes));
+}
+
 /* The variables that the layout gives content to, referenced so that they have a place. */
 static bool find_contents(Sema *s, ClassAnalysis *a)
 {
@@ -367,6 +394,7 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
       diag_layout_symbol_size(s->diags, symbol->span, name, symbol->size, bytes);
       return false;
     }
+    check_elements(s, symbol, s->globals[global].type);
     sema_global_ir(s, global);
     a->contents[i] = global;
   }

@@ -169,8 +169,17 @@ void sema_bad_color_target(Sema *s, Span span);
 
 /* ---- layout.c, color_config.c --------------------------------------------------------------- */
 
+/* What the elements of a host's array are, if the host says. */
+typedef enum { ELEMENTS_UNKNOWN, ELEMENTS_INTEGERS, ELEMENTS_FLOATS } HostElements;
 /* Initial content of a variable of the tile's main file. */
-typedef struct { StrId name; const uint8_t *bytes; uint32_t size; Span span; } LayoutSymbol;
+typedef struct {
+  StrId name;
+  const uint8_t *bytes;
+  uint32_t size;
+  HostElements elements;
+  uint32_t element_bytes;
+  Span span;
+} LayoutSymbol;
 typedef struct {
   const Ast *ast;                /* NULL: no code */
   PoolId params;

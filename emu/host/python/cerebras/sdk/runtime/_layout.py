@@ -275,6 +275,8 @@ class CodeRegion:
         elif isinstance(value, (bool, np.bool_)):
             param["value"] = bool(value)
         elif isinstance(value, (int, np.integer)):
+            if not -2 ** 63 <= value < 2 ** 63:
+                raise ValueError(f"parameter {name!r} must fit 64 bits with a sign, unlike {value}")
             param["value"] = int(value)
         elif isinstance(value, (float, np.floating)):
             if not np.isfinite(value):
@@ -375,7 +377,8 @@ class CodeRegion:
             file = Path(folder) / f"{self.name}.{name}.data"
             file.write_bytes(data.tobytes())
             symbols.append({"at": at, "name": name, "file": os.fspath(file), "columns": width,
-                            "rows": height, "element_bytes": data.itemsize})
+                            "rows": height, "element_bytes": data.itemsize,
+                            "elements": "floats" if data.dtype.kind == "f" else "integers"})
         return {"at": self._at, "placed": self._placed_at, "name": self.name,
                 "source": self._source, "x": self._place[0],
                 "y": self._place[1], "width": self.width, "height": self.height,
