@@ -47,6 +47,7 @@ typedef struct {
   uint32_t held[1];
   DebugFunction functions[1];
   const char *files[2], *param_names[1], *param_values[1];
+  ImageStream streams[2];
 } Sample;
 
 static void sample_emit(Sample *s, Insn insn)
@@ -245,12 +246,14 @@ static void sample_make(Sample *s)
   }
   s->files[0] = "pe.csl", s->files[1] = "lib/inner.csl";
   s->param_names[0] = "P", s->param_values[0] = "4";
+  s->streams[0] = (ImageStream){.name = "a.rx", .tile = 3, .color = 22, .is_input = true};
+  s->streams[1] = (ImageStream){.name = "b.tx", .tile = SAMPLE_TILES - 1, .color = 21};
   s->image = (Image){
     .arch = ARCH_WSE2, .fp16 = FP16_BF16, .sdk = 14, .memcpy = true, .channels = 2,
     .width = SAMPLE_WIDTH, .height = SAMPLE_HEIGHT, .fabric_width = 12, .fabric_height = 6,
     .offset_x = 4, .offset_y = 1, .n_classes = SAMPLE_CLASSES, .classes = s->classes,
     .n_files = 2, .files = s->files, .n_params = 1, .param_names = s->param_names,
-    .param_values = s->param_values,
+    .param_values = s->param_values, .is_of_script = true, .n_streams = 2, .streams = s->streams,
   };
   sample_colors(s);
   sample_exports(s);

@@ -103,9 +103,9 @@ def started(**named):
 """
 
 
-def script(folder, text, arch="wse3"):
+def script(folder, text, arch="wse3", step=STEP):
     """Runs a host script of SdkLayout in `folder`, beside the programs of this file."""
-    (folder / "step.csl").write_text(STEP)
+    (folder / "step.csl").write_text(step)
     (folder / "block.csl").write_text(BLOCK)
     return host_run.script(folder, text, SCRIPT.replace("ARCH", arch.upper()))
 
@@ -732,6 +732,114 @@ def test_mistakes_with_streams(tmp_path):
         assert "outside" in message(runtime.read_symbol, 9, 9, "data")
         assert "deadlock" in message(runtime.receive, back, words, 5)
         """)
+
+
+# ---- what reports say ---------------------------------------------------------------------------
+
+# A step that begins anew: how many words it takes is not known before the run.
+LOOP = STEP.replace("@mov32(out, mem, .{ .async = true });",
+                    "@mov32(out, mem, .{ .async = true, .activate = start_id });")
+
+
+def report(folder, text, program=STEP):
+    """What the run reports of two steps beside each other, a and b, and what the compiler has
+    said."""
+    ran = script(folder, f"""
+        (a_in, a_out), (b_in, b_out) = step("a", 1, 1, 1), step("b", 2, 1, 1)
+        words, filled = np.arange(5, dtype=np.uint32), np.zeros(5, np.uint32)
+        {text}
+        """, step=program)
+    return ran.out, ran.err
+
+
+RUN = """
+        runtime = started()
+        runtime.send(to, words[:4], nonblock=True)
+        print(message(runtime.receive, back, filled, 5))
+"""
+NO_CSL = ("set_color_config", " .tx", " .rx", "on color 22 has")
+
+
+def test_a_stream_that_gets_too_little_has_its_name(tmp_path):
+    out, err = report(tmp_path, """
+        layout.connect(a_out, b_in)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(b_out)""" + RUN)
+    assert "the stream 'b.tx' to the host has got only 0 of its 5 words\ncause 1: no more words " \
+           "come from the host on the stream 'a.rx', which P0.1 takes" in out
+    # Both regions have the same number for 'rx', and are named by the param of their program.
+    assert "the same holds up P2.1" in out and "color 0 'rx', input queue 2" in out
+    assert "let the host send as many words" in out and not any(w in out for w in NO_CSL), out
+    assert not err
+
+
+def test_tiles_before_the_layout_are_told(tmp_path):
+    out, _ = report(tmp_path, """
+        first_in, first_out = step("first", 0, 0, 1)
+        to, back = layout.create_input_stream(first_in), layout.create_output_stream(first_out)
+        layout.connect(a_out, b_in)
+        layout.create_input_stream(a_in), layout.create_output_stream(b_out)""" + RUN)
+    assert "P1.0 microthread 2 waits" in out and "note: the layout's (0, 0) is P1.0 in" in out, out
+
+
+def test_words_that_no_call_receives(tmp_path):
+    _, err = report(tmp_path, """
+        layout.connect(a_out, b_in)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(b_out)
+        runtime = started()
+        runtime.send(to, words)
+        runtime.receive(back, filled[:3], 3)
+        runtime.stop()""")
+    assert ("tiles have sent 2 more word(s) to the host on the stream 'b.tx' than receive has asked "
+            "for; compare the numbers of elements [stream_unreceived]") in err
+
+
+APART = "layout._regions[1].place(9, 1)\n        "
+ENDS = "to, back = layout.create_input_stream(a_in), layout.create_output_stream(b_out)"
+
+
+@pytest.mark.parametrize("joined, said", [
+    (ENDS, "help: connect() the port through which the words come, or"),
+    (APART + ENDS, "help: a port of this color is joined to nothing, or")])
+def test_ports_that_nothing_is_joined_to_are_the_help(tmp_path, joined, said):
+    out, err = report(tmp_path, joined + RUN.replace(":4", ":5"), LOOP)
+    assert err.count("[port_unjoined]") == 2
+    assert said in out and not any(w in out for w in NO_CSL), out
+
+
+# script_route_taken, script_nothing_sent: tiles are counted as the layout counts them.
+@pytest.mark.parametrize("place, taken", [("1, 0", "takes it from RAMP only"),
+                                          ("9, 3", "has no route for it")])
+def test_the_compiler_finds_ports_that_nothing_is_joined_to(tmp_path, place, taken):
+    out, _ = report(tmp_path, f"""
+        layout._regions[0].place(0, 0), layout._regions[1].place({place})
+        {ENDS}
+        print(message(started))
+        """)
+    assert f"error: color 1 leaves tile (0, 0) to the EAST, but tile (1, 0) {taken}" in out, out
+    assert "a painted route needs one for the color on tile (1, 0), too" in out
+    assert f"error: tile ({place}) receives color 0 here, but no tile sends it there" in out
+    assert "for words to come, connect() the port or give it a stream" in out
+    assert out.count("[port_unjoined]") == 2 and out.index("[port_unjoined]") < out.index("error: ")
+    assert not any(w in out for w in NO_CSL), out
+
+
+def test_a_program_that_sends_beside_its_routes(tmp_path):   # script_route_missing
+    out, _ = report(tmp_path, """
+        lone = layout.create_code_region("step.csl", "lone", 1, 1)
+        lone.place(5, 5)
+        for name, value in {"size": 5, "n": 1, "rx": Color("x", 3), "tx": Color("y", 4)}.items():
+            lone.set_param_all(name, value)
+        other = layout.create_code_region("block.csl", "other", 1, 1)
+        other.place(0, 0)
+        routes = RoutingPosition().set_input([Route.RAMP]).set_output([Route.EAST])
+        for color in (Color("x", 3), Color("y", 4)):
+            other.paint_all(color, [routes])
+        for name, value in {"columns": 1, "rows": 1, "scale": 0.5, "twice": False}.items():
+            other.set_param_all(name, value)
+        print(message(started))
+        """)
+    assert "color 4 is sent here, but tile (5, 5) has no route for it" in out, out
+    assert "a port of it leads the color in or out" in out and not any(w in out for w in NO_CSL)
 
 
 # ---- the file ------------------------------------------------------------------------------------

@@ -383,14 +383,24 @@ static void print_fifo_left(Report *r, Unit end)
   }
 }
 
+static void print_host(Report *r, Unit end)
+{
+  const ImageStream *stream = program_stream(r->program, end.tile, end.index);
+  if (stream) {
+    fprintf(r->out, "no more words come from the host on the stream '%s', which ", stream->name);
+    report_tile(r, end.tile);
+    fprintf(r->out, " takes");
+  } else {
+    print_color_end(r, end, " has no route for ");
+    fprintf(r->out, ", and no more words come from the host on it");
+  }
+}
+
 void end_print(Report *r, Unit end)
 {
   switch (end.end) {
   case END_NO_SENDER: print_no_sender(r, end); break;
-  case END_HOST:
-    print_color_end(r, end, " has no route for ");
-    fprintf(r->out, ", and no more words come from the host on it");
-    break;
+  case END_HOST: print_host(r, end); break;
   case END_NOT_CONFIGURED: print_color_end(r, end, " has no configuration for "); break;
   case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
   case END_CLOSED: print_route(r, end, true, "takes"); break;
@@ -656,11 +666,35 @@ const char *cycle_help(bool is_short)
          "with .async";
 }
 
+/* What a host script can do where the routes of its layout end; NULL: nothing else than a layout in
+ * CSL. */
+static const char *script_help(const Unit *root)
+{
+  static const char *const helps[] = {
+    [END_NOT_CONFIGURED] = script_route_help,
+    [END_NOT_ROUTED] =
+      "connect() the port through which the words leave, or give it a stream; in a painted "
+      "position, set_output names the way, if no control wavelet is to switch there",
+    [END_NOT_DELIVERED] =
+      "name RAMP in set_output of the position, or send the control wavelet that switches there",
+    [END_CLOSED] =
+      "connect() the port through which the words come, or give it a stream; in a painted "
+      "position, set_input names the side, if no control wavelet is to switch there",
+    [END_EDGE] =
+      "connect() the port, or give it a stream: its route comes from outside of all regions",
+  };
+  return root->end < ARRAY_COUNT(helps) ? helps[root->end] : NULL;
+}
+
 const char *end_help(Report *r, const Unit *root)
 {
+  if (r->program->image->is_of_script && script_help(root))
+    return script_help(root);
   switch (root->end) {
   case END_NO_SENDER: return sender_help(r, root);
   case END_HOST:
+    if (program_stream(r->program, root->tile, root->index))
+      return "let the host send as many words on the stream as the tiles take";
     return "if another tile is to send them, give both a @set_color_config for the color; else let "
            "the host stream as many words as the tile takes";
   case END_NOT_CONFIGURED:

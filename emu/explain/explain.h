@@ -27,6 +27,8 @@ const InspectTile *report_look(Report *report, uint32_t tile);
 /* Text to report->out. */
 void report_tile(const Report *report, uint32_t tile);           /* P1.0 */
 void report_named(const Report *report, const char *what, unsigned number, const char *name);
+/* The help for a color that a layout of a host script leads to a tile where it has no route. */
+extern const char script_route_help[];
 void report_color(const Report *report, uint32_t tile, unsigned color);
 void report_queue(const Report *report, uint32_t tile, bool output, unsigned queue);
 void report_task(const Report *report, uint32_t tile, TaskKind kind, unsigned id);

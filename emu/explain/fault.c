@@ -123,14 +123,18 @@ static void print_message(const Program *program, const Fault *fault, FILE *out)
   }
 }
 
-static const char *help_text(FaultKind kind)
+static const char *help_text(const Program *program, FaultKind kind)
 {
   switch (kind) {
   case FAULT_COLOR_MEETS:
     return "order the senders, or use a switch so that the router takes one input at a time";
   case FAULT_NO_COLOR_CONFIG:
+    if (program->image->is_of_script)
+      return script_route_help;
     return "give this tile a @set_color_config for the color, or do not route the color here";
   case FAULT_LEAVES_FABRIC:
+    if (program->image->is_of_script)
+      return script_route_help;
     return "end the route at the border of the rectangle, if the wavelet is not meant to be lost; "
            "--check=strict makes this an error";
   case FAULT_QUEUE_SHARED:
@@ -605,7 +609,7 @@ static void print_head(const Program *program, const Fault *fault, FILE *out)
 static void print_body(const Program *program, Engine *engine, const Fault *fault, bool anonymous,
                        FILE *out)
 {
-  const char *advice = help_text(fault->kind);
+  const char *advice = help_text(program, fault->kind);
   Report report = report_create(engine, program, out);
   report.anonymous = anonymous;
   print_instruction(program, engine, fault, out);

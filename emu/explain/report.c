@@ -38,6 +38,10 @@ void report_named(const Report *r, const char *what, unsigned number, const char
     fprintf(r->out, " '%s'", name);
 }
 
+const char script_route_help[] =
+  "a port of this color is joined to nothing, or a painted route leads here: connect() the port, "
+  "give it a stream, or paint the next tile's route, too";
+
 void report_color(const Report *r, uint32_t tile, unsigned color)
 {
   report_named(r, "color", color, program_color_name(r->program, tile, color));

@@ -407,15 +407,26 @@ static uint32_t receiver_of(HostSession *s, const WseTransfer *t)
   return NO_TILE;
 }
 
+/* What a stream to the host is called. */
+static const char *stream_text(HostSession *s, const WseTransfer *t)
+{
+  uint32_t tile = 0;
+  HostTiles tiles = host_tiles(t);
+  bool is_one = host_tile_count(t) == 1 && host_tiles_next(&tiles, s->program, &tile);
+  const ImageStream *stream = is_one ? program_stream(s->program, tile, t->target) : NULL;
+  return stream ? arena_printf(diags_scratch(s->diags), "the stream '%s' to the host", stream->name)
+                : arena_printf(diags_scratch(s->diags), "a stream to the host on color %u",
+                               t->target);
+}
+
 static const char *why_missing(HostSession *s, const Operation *op)
 {
   bool streams = op->kind == OPERATION_STREAM_OUT;
   uint32_t receiver = streams ? receiver_of(s, &op->transfer) : NO_TILE;
   size_t all = host_tile_count(&op->transfer) * op->transfer.elements;
-  const char *what = streams
-    ? arena_printf(diags_scratch(s->diags), "a stream to the host on color %u", op->transfer.target)
-    : arena_printf(diags_scratch(s->diags), "a copy of '%s' to the host",
-                   s->image->exports[op->transfer.target].name);
+  const char *what = streams ? stream_text(s, &op->transfer)
+                             : arena_printf(diags_scratch(s->diags), "a copy of '%s' to the host",
+                                            s->image->exports[op->transfer.target].name);
   const char *hint = receiver == NO_TILE ? "" : arena_printf(
     diags_scratch(s->diags), "; P%u.%u receives on this color, so it is one of "
     "streams to the tiles", program_x(s->program, receiver),

@@ -356,11 +356,26 @@ static void warn_left(HostSession *s)
   arrfree(found);
 }
 
-/* Words to the host that no transfer has asked for, one message per color: the program sends more
- * than the script takes. */
+static void warn_unasked_streams(HostSession *s)
+{
+  for (uint32_t i = 0; i < s->image->n_streams; i++) {
+    const ImageStream *stream = &s->image->streams[i];
+    uint64_t words = session_unasked_of(s, stream);
+    if (words)
+      diag_stream_unreceived(s->diags, HOST_NOWHERE, words, stream->name);
+  }
+  session_warn(s);
+}
+
+/* Words to the host that no transfer has asked for, one message per stream of a script's layout, or
+ * else per color: the program sends more than the script takes. */
 static void warn_unasked(HostSession *s)
 {
   UnaskedWords unasked[MAX_COLORS];
+  if (s->image->n_streams) {
+    warn_unasked_streams(s);
+    return;
+  }
   session_unasked(s, unasked);
   for (unsigned c = 0; c < s->program->machine->colors; c++)
     if (unasked[c].words)

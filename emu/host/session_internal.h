@@ -101,6 +101,7 @@ void session_print_rest(HostSession *session);
 /* Words to the host for which no transfer has asked so far, and the first tile that sent some. */
 typedef struct { uint64_t words; uint32_t tile; } UnaskedWords;
 void session_unasked(HostSession *session, UnaskedWords unasked[MAX_COLORS]);
+uint64_t session_unasked_of(HostSession *session, const ImageStream *stream);
 /* What was printed and traced so far is there to be read. */
 void session_flush(HostSession *session);
 void session_flush_diags(HostSession *session, FILE *out);

@@ -93,6 +93,15 @@ void session_unasked(HostSession *s, UnaskedWords unasked[MAX_COLORS])
   }
 }
 
+uint64_t session_unasked_of(HostSession *s, const ImageStream *stream)
+{
+  uint64_t words = 0;
+  const HostPort *host = s->ops->host(s->engine, stream->tile, false);
+  for (size_t i = 0; host && i < arrlenu(host->sent); i++)
+    words += host->sent[i].color == stream->color;
+  return words;
+}
+
 void session_flush(HostSession *s)
 {
   if (s->printed)

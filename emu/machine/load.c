@@ -315,8 +315,19 @@ uint8_t program_color_inside(const Program *program, uint32_t tile, uint8_t colo
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+const ImageStream *program_stream(const Program *program, uint32_t tile, unsigned color)
+{
+  for (uint32_t i = 0; i < program->image->n_streams; i++)
+    if (program->image->streams[i].tile == tile && program->image->streams[i].color == color)
+      return &program->image->streams[i];
+  return NULL;
+}
+
 const char *program_color_name(const Program *program, uint32_t tile, unsigned color)
 {
+  const ImageStream *stream = program_stream(program, tile, color);
+  if (stream)
+    return stream->name;
   const ClassCode *cls = color < MAX_COLORS ? program_class(program, tile) : NULL;
   return cls && cls->image->color_names[color] ? cls->image->color_names[color] : "";
 }

@@ -210,6 +210,8 @@ const ImageColorConfig *program_color(const Program *program, uint32_t tile, uns
 /* The color that a wavelet of `color` has inside a router that it enters by `port`: a color with
  * a swap takes the wavelets of its pair partner (SDK docs, advanced features). */
 uint8_t program_color_inside(const Program *program, uint32_t tile, uint8_t color, Port port);
+/* The stream of a host script's layout that ends at the tile with this color, or NULL. */
+const ImageStream *program_stream(const Program *program, uint32_t tile, unsigned color);
 /* Names for reports; text that lives as long as the program, never NULL ("" if unnamed). */
 const char *program_color_name(const Program *program, uint32_t tile, unsigned color);
 const char *program_queue_name(const Program *program, uint32_t tile, bool output, unsigned queue);

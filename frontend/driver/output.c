@@ -80,6 +80,20 @@ static void fill_params(const Session *session, Image *image)
   image->param_values = values;
 }
 
+static void fill_streams(const Session *session, Image *image)
+{
+  const LayoutResult *l = session->layout;
+  ImageStream *streams = arena_many(session->arena, ImageStream, l->n_streams + 1);
+  for (uint32_t i = 0; i < l->n_streams; i++) {
+    const LayoutStream *stream = &l->streams[i];
+    streams[i] = (ImageStream){stream->name, stream->y * l->width + stream->x, l->stream_color,
+                               stream->is_input};
+  }
+  image->is_of_script = session->options->layout_json != NULL;
+  image->n_streams = l->n_streams;
+  image->streams = streams;
+}
+
 static void fill_files(const Session *session, Image *image)
 {
   uint32_t n = files_last(session->files);
@@ -128,6 +142,7 @@ void image_make(Session *session, const Programs *programs, Image *image)
     image->debug_types = debug_types_list(session->debug_types, &image->n_debug_types);
   fill_files(session, image);
   fill_params(session, image);
+  fill_streams(session, image);
 }
 
 /* ---- out.json ---------------------------------------------------------------------------- */

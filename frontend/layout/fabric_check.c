@@ -132,9 +132,11 @@ static void read_routes(FabricCheck *c)
     }
 }
 
+/* As the layout counts: paths of a host script may lie before its (0, 0), in the rectangle. */
 static const char *tile_text(const FabricCheck *c, uint32_t tile)
 {
-  return arena_printf(c->arena, "(%u, %u)", tile % c->l->width, tile / c->l->width);
+  return arena_printf(c->arena, "(%d, %d)", (int)(tile % c->l->width) - (int)c->l->origin_x,
+                      (int)(tile / c->l->width) - (int)c->l->origin_y);
 }
 
 static const char *ports_text(const FabricCheck *c, PortMask mask)
@@ -252,6 +254,21 @@ static void note_sender(const FabricCheck *c, const Sender *sender)
 
 /* ---- an operation and the route of its own tile ---------------------------------------------- */
 
+/* The layout of a host script has ports and painted positions in place of the settings of CSL. */
+static bool is_of_script(const FabricCheck *c)
+{
+  return c->session->options->layout_json != NULL;
+}
+
+static void note_missing_route(FabricCheck *c, uint32_t tile, bool is_send)
+{
+  Diags *diags = c->session->diags;
+  if (is_of_script(c))
+    diag_script_route_missing(diags, c->l->tiles[tile].span);
+  else
+    diag_route_missing_help(diags, c->l->tiles[tile].span, is_send ? "rx" : "tx");
+}
+
 static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
 {
   const Route *route;
@@ -275,7 +292,7 @@ static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
   if (state == ROUTE_KNOWN)
     diag_route_is_here(diags, route_span(c, tile, use->color));
   else
-    diag_route_missing_help(diags, c->l->tiles[tile].span, use->is_send ? "rx" : "tx");
+    note_missing_route(c, tile, use->is_send);
 }
 
 /* ---- from one tile into the next ------------------------------------------------------------- */
@@ -297,7 +314,10 @@ static void tell_link(FabricCheck *c, uint32_t tile, unsigned color, Port port, 
   if (other)
     diag_route_is_here(diags, route_span(c, next, color));
   note_sender(c, sender);
-  diag_route_taken_help(diags, at, port_name(port_opposite(port)), to);
+  if (is_of_script(c))
+    diag_script_route_taken(diags, at, to);
+  else
+    diag_route_taken_help(diags, at, port_name(port_opposite(port)), to);
 }
 
 static void check_links(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
@@ -437,6 +457,8 @@ static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
   }
   raise_if_certain(c, too_few && taken.amount.is_certain);
   note_sources(c, &sent);
+  if (sent.n == 0 && is_of_script(c))
+    diag_script_nothing_sent(diags, route_span(c, tile, color));
   if (sent.n > 0)
     diag_lengths_help(diags, at);
 }

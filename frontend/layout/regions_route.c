@@ -728,14 +728,21 @@ static void fill_colors(Plan *p, Used used)
         ICE("two nets of one color in a tile");
     }
   }
+  bool shared[MAX_COLORS] = {false};       /* of several nets: no name is right in all tiles */
+  uint32_t net_with[MAX_COLORS] = {0};     /* + 1 */
   out->named_colors = arena_many(p->arena, LayoutColor, p->l->n_colors + 1);
   for (uint32_t i = 0; i < p->l->n_colors; i++) {
     const char *name = p->l->colors[i].name;
     uint8_t color = (uint8_t)p->color_of[p->net_of[i]];
     out->named_colors[out->n_named_colors++] = (LayoutColor){name, color};
+    shared[color] |= net_with[color] && net_with[color] != p->net_of[i] + 1;
+    net_with[color] = p->net_of[i] + 1;
     if (!out->color_names[color].raw)
       out->color_names[color] = str_intern_z(p->l->session->names, name);
   }
+  for (unsigned color = 0; color < MAX_COLORS; color++)
+    if (shared[color])
+      out->color_names[color] = STR_NONE;
 }
 
 static bool fill_result(Plan *p)

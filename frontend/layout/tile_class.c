@@ -572,7 +572,8 @@ static ClassAnalysis analysis_of(const Classes *c, const ClassGroup *g, const Ti
 {
   const LayoutResult *l = c->session->layout;
   struct TileEnv env = {.symbols = unit->symbols, .has_place = l->has_block,
-                        .x = unit->first_tile % l->width, .y = unit->first_tile / l->width,
+                        .x = unit->first_tile % l->width - l->origin_x,
+                        .y = unit->first_tile / l->width - l->origin_y,
                         .span = unit->span, .params = unit->params};
   return (ClassAnalysis){.env = env, .group = g, .unit = unit};
 }

@@ -21,13 +21,27 @@ static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint3
   return operand_value(s, pool_int(s->pool, type, value));
 }
 
+/* The param of the main file that the argument is, with the number of a color that the layout of a
+ * host script has: messages call the color so.  STR_NONE: it is something else. */
+static StrId name_of_number(Sema *s, const Node *arg)
+{
+  if (!s->session->options->layout_json || s->now.module != MAIN_MODULE ||
+      node_kind(arg) != ND_IDENT)
+    return STR_NONE;
+  const Decl *d = sema_find_decl(s, MAIN_MODULE, node_ident(arg)->name);
+  return d && d->kind == DECL_PARAM ? d->name : STR_NONE;
+}
+
 /* A color need not be one that routers have: before SDK 1.0 colors number tasks, and templates of
  * SDK 1.0 write @get_color(32) for "none".  Its uses ask sema_router_color. */
 Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  return make_id(s, call->args.at[0], POOL(COLOR), 0, sema_machine(s)->control_task_ids - 1u,
-                 "a color", true);
+  Operand o = make_id(s, call->args.at[0], POOL(COLOR), 0, sema_machine(s)->control_task_ids - 1u,
+                      "a color", true);
+  if (operand_is_comptime(o))
+    o.name = name_of_number(s, call->args.at[0]);
+  return o;
 }
 
 Operand builtin_get_input_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

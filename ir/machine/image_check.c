@@ -573,6 +573,15 @@ static void check_program(ImageCheck *k)
   else if (image->channels > k->machine->memcpy_max_channels)
     check_fail(k, "section 'program' is wrong: %u channels are more than %u", image->channels,
                k->machine->memcpy_max_channels);
+  for (uint32_t i = 0; i < image->n_streams; i++) {
+    const ImageStream *stream = &image->streams[i];
+    if (stream->tile >= (uint32_t)image->width * image->height)
+      check_fail(k, "section 'program' is wrong: stream '%s' is at tile %u of %u", stream->name,
+                 stream->tile, (uint32_t)image->width * image->height);
+    else if (stream->color >= k->machine->colors)
+      check_fail(k, "section 'program' is wrong: stream '%s' has color %u of %u", stream->name,
+                 stream->color, k->machine->colors);
+  }
 }
 
 const char *image_check(const Image *image, const CodeBlock *blocks, uint32_t n_blocks,

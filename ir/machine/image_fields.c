@@ -8,6 +8,14 @@ static void code_text(Codec *c, const char **text)
   code_string(c, text);
 }
 
+static void code_stream(Codec *c, ImageStream *stream)
+{
+  code_string(c, &stream->name);
+  code_u32(c, &stream->tile);
+  code_u8(c, &stream->color);
+  code_bool(c, &stream->is_input, "yes or no (stream to the tiles)");
+}
+
 void code_program(Codec *c, Image *image)
 {
   CODE_ENUM(c, image->arch, ARCH_COUNT, "architecture");
@@ -27,6 +35,8 @@ void code_program(Codec *c, Image *image)
   CODE_LIST(c, const char *, image->param_values, n_values, code_text, "parameter values");
   if (c->mode == CODEC_READ && n_values != image->n_params)
     codec_fail(c, "is wrong: it has %u parameters, but %u values", image->n_params, n_values);
+  code_bool(c, &image->is_of_script, "yes or no (layout of a host script)");
+  CODE_LIST(c, ImageStream, image->streams, image->n_streams, code_stream, "streams");
 }
 
 /* ---- code -------------------------------------------------------------------------------- */

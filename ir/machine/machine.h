@@ -514,6 +514,10 @@ typedef struct {
   char param_class[MAX_LAUNCH_PARAMS];
 } ImageExport;
 
+/* A stream between the host and a layout of a host script: the tile is the host's end, and streams
+ * the words from or to the host on the color. */
+typedef struct { const char *name; uint32_t tile; uint8_t color; bool is_input; } ImageStream;
+
 /* Ten times the release; from SDK_PACKS on fabric DSDs pack 16-bit elements by default. */
 typedef enum { SDK_1_4 = 14, SDK_2 = 20, SDK_PACKS = SDK_2 } Sdk;
 
@@ -545,6 +549,9 @@ typedef struct Image {
   uint32_t n_params;                 /* --params, for out.json readers */
   const char *const *param_names;
   const char *const *param_values;
+  bool is_of_script;                 /* the layout is that of a host script: --layout-json */
+  uint32_t n_streams;
+  const ImageStream *streams;
   uint32_t n_debug_types;            /* 0: compiled with -g0 */
   const DebugType *debug_types;
 } Image;

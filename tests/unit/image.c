@@ -223,11 +223,14 @@ static void same_image(const Image *a, const Image *b)
   EACH(ImageColorConfig, color_configs, n_color_configs, same_color_config);
   EACH(ImageColorSet, color_sets, n_color_sets, same_set);
   EACH(ImageExport, exports, n_exports, same_export);
-  SAME(n_files), SAME(n_params);
+  SAME(n_files), SAME(n_params), SAME(is_of_script), SAME(n_streams);
   for (uint32_t i = 0; i < a->n_files; i++)
     SAME_TEXT(files[i]);
   for (uint32_t i = 0; i < a->n_params; i++)
     SAME_TEXT(param_names[i]), SAME_TEXT(param_values[i]);
+  for (uint32_t i = 0; i < a->n_streams; i++)
+    SAME_TEXT(streams[i].name), SAME(streams[i].tile), SAME(streams[i].color),
+      SAME(streams[i].is_input);
 }
 
 /* ---- round trip -------------------------------------------------------------------------- */
@@ -551,6 +554,8 @@ static const char *spoil(Sample *s, unsigned number)
   case 108:
     s->asserts[1] = s->asserts[0], c->n_asserts = 2;
     return "its assertions are not sorted";
+  case 109: s->streams[1].tile = SAMPLE_TILES; return "stream 'b.tx' is at tile 20 of 20";
+  case 110: s->streams[0].color = 24; return "stream 'a.rx' has color 24 of 24";
   default: return NULL;
   }
 }

@@ -28,6 +28,8 @@ class Tiles:
     `_check` for the status of a call.  Coordinates are those of the fabric: the program's rectangle
     starts at its fabric offsets."""
 
+    _origin = (0, 0)       # of a layout made in Python, in the rectangle; known after opening
+
     def _look_at(self, bindir):
         """After the handle has been opened."""
         self._geometry = wse_lib.Geometry()

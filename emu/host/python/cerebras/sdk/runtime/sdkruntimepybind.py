@@ -23,6 +23,7 @@ import ctypes
 import enum
 import json
 import os
+import re
 import shlex
 import sys
 import threading
@@ -107,6 +108,7 @@ class Task:
         self.fills = fills         # that memory is an array of the script's
 
 
+_TILE = re.compile(r"\bP\d+\.\d+\b")       # as reports name it
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MOST_THREADS = 64
 
@@ -560,7 +562,7 @@ class SdkRuntime(Tiles):
     def _warn_of_program(self):
         told = self._library.wse_warnings(self._handle)
         if told:
-            self._warn(told.decode(errors="replace").rstrip("\n"))
+            self._warn(self._placed(told.decode(errors="replace").rstrip("\n")))
 
     def _heard(self, function, *args):
         """A call of the library that may run the program.  An exception of a signal's handler ends
@@ -585,7 +587,16 @@ class SdkRuntime(Tiles):
 
     def _message(self):
         error = self._library.wse_error(self._handle).contents
-        return error.message.decode(errors="replace").rstrip("\n")
+        return self._placed(error.message.decode(errors="replace").rstrip("\n"))
+
+    def _placed(self, report):
+        """Reports name tiles by their place in the rectangle, which may begin before the (0, 0) of a
+        layout made in Python."""
+        if self._origin == (0, 0) or not _TILE.search(report):
+            return report
+        x, y = self._origin
+        return (f"{report}\nnote: the layout's (0, 0) is P{x}.{y} in reports, since a path or the "
+                "host's end of a stream lies before it")
 
     def _check(self, status):
         self._warn_of_program()
