@@ -2,9 +2,9 @@
  * that its condition went before, on the way here. */
 #include "ir/opt/opt.h"
 
-#include <string.h>
-
 #include <stb_ds.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* What holds in a block and in those that it dominates. */
 typedef struct { bool truth; IrValue condition; } Decision;
