@@ -1,5 +1,5 @@
-/* cse: does not compute a pure value again if every path to here has computed it. A branch goes the way
- * that its condition went before, on the way here. */
+/* cse: does not compute a pure value again if every path to here has computed it. A branch goes the
+ * way that its condition went before, on the way here. */
 #include "ir/opt/opt.h"
 
 #include <stb_ds.h>
