@@ -549,6 +549,9 @@ def test_mistakes_of_a_script(tmp_path):
             layout.connect, i, o)
         assert "'a.tx' is an output port; the second one is an input port" in message(
             layout.connect, o, o)
+        other = SdkLayout(platform)
+        assert "'a.tx' is of a region of another SdkLayout" in message(other.connect, o, to)
+        assert "another SdkLayout" in message(other.create_output_stream, o)
         layout.connect(o, to)
         assert "'b.rx' has a connection" in message(layout.create_input_stream, to)
         """)
@@ -570,6 +573,8 @@ def place(mark):
      "error: cannot find 'none.csl'"),
     ("region.set_param_all(Color('own', 30))  # mark",
      "error: 'colors[2].value' of the layout must be a whole number from 0 to 23"),
+    ("region.place(2000, 4)  # mark",
+     "error: 'regions[1].x' of the layout must be a whole number from 0 to"),
     ("i, o = step('b', 7, 1, 1, size=6)\nlayout.connect(first[1], i)  # mark",
      "error: 'connections[0]' of the layout must be ports of one size"),
     ("layout.create_output_stream(first[1], io_loc=IntVector(  # mark\n    1, 1))",
@@ -727,7 +732,10 @@ def test_mistakes_with_streams(tmp_path):
         assert "no stream 'x'" in message(runtime.send, "x", words)
         assert "is an output stream" in message(runtime.send, back, words)
         assert "is an input stream" in message(runtime.receive, to, words)
-        assert "32 bits" in message(runtime.send, to, words.astype(np.uint16))
+        assert ".view(np.uint32) puts two" in message(runtime.send, to, words.astype(np.uint16))
+        assert ".astype(np.float32) makes" in message(runtime.send, to, words.astype(float))
+        assert "float32, not list" in message(runtime.send, to, [1, 2])
+        assert "port 'only.rx' is no stream: create_input_stream" in message(runtime.send, i, words)
         assert "the array has 5" in message(runtime.send, to, words, 6)
         assert "outside" in message(runtime.read_symbol, 9, 9, "data")
         assert "deadlock" in message(runtime.receive, back, words, 5)
@@ -955,7 +963,11 @@ WRONG = {
                   "that of 'out' and that of 'too'"),
     "stream_place": (layout(connections=[], streams=[{"name": "s", "port": "out",
                                                       "place": [4, 1]}]),
-                     "stream 's' cannot end at tile 4,1"),
+                     "stream 's' cannot end at tile 4,1: another program is there"),
+    "two streams": (layout(connections=[], streams=[
+        {"name": "s", "port": "out", "place": [3, 1]}, {"name": "t", "port": "in",
+                                                        "place": [3, 1]}]),
+                    "stream 't' cannot end at tile 3,1: the host's end of another stream is there"),
     "colors_meet": (layout(connections=[], colors=[{"name": "rx", "value": 1},
                                                    {"name": "tx", "value": 1}]),
                     "colors 'rx' and 'tx' meet in a tile, but both have the value 1"),

@@ -330,8 +330,10 @@ static void read_region(JsonReader *r, Value v, Region *region)
   region->source = read_text(r, member_of(r, v, "source"));
   region->span = v.at;
   region->placed = place_of(r, v.json, "placed", v.at);
+  Value x = member_of(r, v, "x"), y = member_of(r, v, "y");
+  x.at = y.at = region->placed;
   region->rect = (RegionRect){
-    fabric_number(r, member_of(r, v, "x"), 0), fabric_number(r, member_of(r, v, "y"), 0),
+    fabric_number(r, x, 0), fabric_number(r, y, 0),
     fabric_number(r, member_of(r, v, "width"), 1), fabric_number(r, member_of(r, v, "height"), 1)};
   Value params = member_of(r, v, "params"), paints = member_of(r, v, "paint");
   Value symbols = member_of(r, v, "symbols");

@@ -432,7 +432,8 @@ static bool connect_stream(Plan *p, const RegionStream *stream, LayoutStream *ou
   uint32_t goal = stream->has_place ? tile_at(p, stream->x, stream->y) : 0;
   uint32_t start = tile_beside(p, tile, port->edge), end = UINT32_MAX;
   if (stream->has_place && !is_free(p, goal, 0)) {
-    diag_stream_place(l->session->diags, stream->span, stream->name, tile_text(p, goal));
+    diag_stream_place(l->session->diags, stream->span, stream->name, tile_text(p, goal),
+                      p->is_host[goal] ? "the host's end of another stream" : "another program");
     return false;
   }
   for (int through = 0; through < 2 && end == UINT32_MAX; through++)

@@ -166,7 +166,8 @@ _PORT_KINDS = ("an input", "an output")     # by whether it is one for output
 class PortHandle:
     """A port of a region, for SdkLayout.connect and the streams."""
 
-    def __init__(self, description):
+    def __init__(self, layout, description):
+        self._layout = layout
         self._description = description
 
     @property
@@ -452,7 +453,13 @@ class SdkLayout:
             number += 1
             description["name"] = f"{base}.{number}"
         self._ports.append(description)
-        return PortHandle(description)
+        return PortHandle(self, description)
+
+    def _own(self, port):
+        _of_type("a port", port, PortHandle)
+        if port._layout is not self:
+            raise ValueError(f"port {port.name!r} is of a region of another SdkLayout")
+        return port
 
     def _length(self, port):
         """Number of tiles at the port's edge."""
@@ -467,7 +474,7 @@ class SdkLayout:
     def connect(self, tx_port, rx_port):
         """Joins an output port to an input port of the same size and length."""
         for port, role, output in ((tx_port, "first", True), (rx_port, "second", False)):
-            _of_type("a port", port, PortHandle)
+            self._own(port)
             if port._description["output"] != output:
                 kind, wanted = _PORT_KINDS[not output], _PORT_KINDS[output]
                 raise ValueError(f"connect: port {port.name!r} is {kind} port; the {role} one is "
@@ -508,7 +515,7 @@ class SdkLayout:
 
     def _stream(self, port, io_loc, io_buffer_size, output, prefix=""):
         del io_buffer_size         # the emulated host has room
-        _of_type("a port", port, PortHandle)
+        self._own(port)
         if port._description["output"] != output:
             raise ValueError(f"port {port.name!r} is {_PORT_KINDS[not output]} port")
         length = self._length(port)

@@ -517,6 +517,9 @@ class SdkRuntime(Tiles):
             return list(self._streams.items())[port]
         if port in self._streams:
             return port, self._streams[port]
+        if isinstance(port, _layout.PortHandle):
+            raise ValueError(f"port {port.name!r} is no stream: create_input_stream and "
+                             "create_output_stream of SdkLayout return what send and receive take")
         if not self._streams:
             raise ValueError("the program has no streams: create_input_stream and "
                              "create_output_stream of SdkLayout make them")
@@ -528,8 +531,9 @@ class SdkRuntime(Tiles):
         if stream["input"] != is_input:
             raise ValueError(f"{call}: {name!r} is an {('input', 'output')[is_input]} stream")
         if not isinstance(array, np.ndarray) or array.dtype.itemsize != 4:
-            raise TypeError(f"{call}: a wavelet is a word of 32 bits: pass a numpy array of "
-                            f"int32, uint32 or float32, not {getattr(array, 'dtype', type(array))}")
+            given = getattr(array, "dtype", type(array).__name__)
+            raise TypeError(f"{call}: a wavelet is a word of 32 bits: pass a numpy array of int32, "
+                            f"uint32 or float32, not {given}{_words_hint(array)}")
         count = array.size if n_wavelets is None else whole("n_wavelets", n_wavelets, 1)
         if count > array.size:
             raise ValueError(f"{call}: {count} wavelets, but the array has {array.size} elements")
@@ -613,6 +617,18 @@ class SdkRuntime(Tiles):
             self._ended = failure
             self._end()            # what the tiles hold can be looked at
         raise failure
+
+
+def _words_hint(array):
+    """How elements of another width become wavelets."""
+    if not isinstance(array, np.ndarray):
+        return ""
+    if array.dtype.itemsize == 8 and array.dtype.kind in "fiu":
+        return f"; .astype(np.{np.dtype(array.dtype.kind + '4')}) makes them so"
+    if array.dtype.itemsize == 2:
+        return ("; .view(np.uint32) puts two elements of 16 bits into a wavelet, which an operation "
+                "of 16 bits takes apart")
+    return ""
 
 
 def _of_older_form(call, given):
