@@ -4,7 +4,8 @@
  * registers are not nodes of the graph: every virtual register has a mask of those that it must
  * avoid. Each round finds live ranges, joins copies whose two sides do not meet, and colours; a
  * register without a colour goes to a stack slot (or is computed again, if it is a constant), and
- * the next round starts over. */
+ * the next round starts over.  At -O2 a first round joins all that it can; if not everything finds
+ * a colour then, it counts for nothing, and the others are cautious. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>
@@ -48,6 +49,7 @@ typedef struct {
   RegNode *nodes;
   uint64_t *matrix;        /* interference, lower triangle */
   uint16_t allocatable;
+  bool joins_all;          /* copies; a cautious round joins only what surely finds a colour */
 } Alloc;
 
 /* ---- interference --------------------------------------------------------------------------- */
@@ -161,14 +163,21 @@ static void add_friend(Alloc *a, Reg x, Reg y)
     arrput(a->nodes[reg_id(x) - FIRST_VREG].friends, y);
 }
 
+/* How often the code of the block runs, as a guess. */
+static double weight_of_block(const FlowBlock *block)
+{
+  double weight = 1;
+  for (uint32_t d = 0; d < block->loop_depth && d < 6; d++)
+    weight *= 8;
+  return weight;
+}
+
 static void scan_code(Alloc *a)
 {
   LiveNow now = {.live = arena_many(a->arena, uint64_t, a->flow.n_words + 1)};
   for (uint32_t b = 0; b < a->flow.n_blocks; b++) {
     const FlowBlock *block = &a->flow.blocks[b];
-    double weight = 1;
-    for (uint32_t d = 0; d < block->loop_depth && d < 6; d++)
-      weight *= 8;
+    double weight = weight_of_block(block);
     memcpy(now.live, block->live_out, sizeof *now.live * a->flow.n_words);
     now.physical = 0;
     for (uint32_t i = block->end; i-- > block->first;)
@@ -226,11 +235,8 @@ static uint32_t pressure_on(const Alloc *a, uint32_t v)
 }
 
 /* Joined, would it surely still find a colour?  (Briggs: few neighbours that are hard.) */
-static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
+static bool stays_colorable(const Alloc *a, uint32_t x, uint32_t y)
 {
-  if (x == y || class_of(a, x) != class_of(a, y) || is_edge(a, x, y) ||
-      a->mf->vregs[x].tiny || a->mf->vregs[y].tiny)
-    return false;
   RegClass cls = class_of(a, x);
   unsigned left = count_choices(a, cls, a->nodes[x].avoid | a->nodes[y].avoid), hard = 0;
   for (unsigned side = 0; side < 2; side++) {
@@ -244,6 +250,14 @@ static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
     }
   }
   return hard < left;
+}
+
+static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
+{
+  if (x == y || class_of(a, x) != class_of(a, y) || is_edge(a, x, y) ||
+      a->mf->vregs[x].tiny || a->mf->vregs[y].tiny)
+    return false;
+  return a->joins_all || stays_colorable(a, x, y);
 }
 
 static void join_nodes(Alloc *a, uint32_t x, uint32_t y)
@@ -295,16 +309,58 @@ static void rename_operands(Alloc *a, uint32_t i)
       note_access(a, i, &ops[k], 0);
 }
 
+/* A copy between virtual registers, and how often the code copies between these two. */
+typedef struct { uint32_t insn; double weight; } WeighedCopy;
+
+static bool is_virtual_copy(const MInsn *mi)
+{
+  return mi_is_copy(mi) && reg_is_virtual(mi->r[0]) && reg_is_virtual(mi->r[1]);
+}
+
+static uint64_t pair_of_copy(const MInsn *mi)
+{
+  uint64_t x = reg_id(mi->r[0]), y = reg_id(mi->r[1]);
+  return x < y ? x << 32 | y : y << 32 | x;
+}
+
+static int compare_copies(const void *x, const void *y)
+{
+  const WeighedCopy *a = x, *b = y;
+  if (a->weight != b->weight)
+    return a->weight > b->weight ? -1 : 1;
+  return a->insn < b->insn ? -1 : a->insn > b->insn;
+}
+
+/* Those that cost most come first: of two copies that exclude each other, the first is joined. */
+static WeighedCopy *list_copies(const Alloc *a)
+{
+  struct { uint64_t key; double value; } *weights = NULL;
+  WeighedCopy *list = NULL;
+  for (uint32_t b = 0; b < a->flow.n_blocks; b++)
+    for (uint32_t i = a->flow.blocks[b].first; i < a->flow.blocks[b].end; i++) {
+      if (!is_virtual_copy(&a->mf->code[i]))
+        continue;
+      uint64_t pair = pair_of_copy(&a->mf->code[i]);
+      double weight = hmget(weights, pair) + weight_of_block(&a->flow.blocks[b]);
+      hmput(weights, pair, weight);
+      arrput(list, ((WeighedCopy){.insn = i}));
+    }
+  for (size_t i = 0; i < arrlenu(list); i++)
+    list[i].weight = hmget(weights, pair_of_copy(&a->mf->code[list[i].insn]));
+  hmfree(weights);
+  if (list)
+    qsort(list, arrlenu(list), sizeof *list, compare_copies);
+  return list;
+}
+
 /* Joins the sides of copies, then rewrites the code to the names that are left. */
 static void join_copies(Alloc *a)
 {
-  bool again = true;
-  while (again) {
+  WeighedCopy *list = list_copies(a);
+  for (bool again = true; again;) {
     again = false;
-    for (size_t i = 0; i < arrlenu(a->mf->code); i++) {
-      const MInsn *mi = &a->mf->code[i];
-      if (!mi_is_copy(mi) || !reg_is_virtual(mi->r[0]) || !reg_is_virtual(mi->r[1]))
-        continue;
+    for (size_t i = 0; i < arrlenu(list); i++) {
+      const MInsn *mi = &a->mf->code[list[i].insn];
       uint32_t x = find_alias(a, reg_id(mi->r[0]) - FIRST_VREG);
       uint32_t y = find_alias(a, reg_id(mi->r[1]) - FIRST_VREG);
       if (!may_join(a, x, y))
@@ -313,6 +369,7 @@ static void join_copies(Alloc *a)
       again = true;
     }
   }
+  arrfree(list);
   drop_joined_neighbours(a);
   for (uint32_t v = 0; v < a->n; v++)
     a->nodes[v].n_defs = 0;
@@ -734,17 +791,40 @@ static void end_round(Alloc *a)
   arena_destroy(a->arena);
 }
 
+/* One round; false if something was spilled, or, in a round that joins all, if something would be:
+ * the code is then as before. */
+static bool run_round(Cg *cg, MFunc *mf, bool joins_all)
+{
+  Alloc a;
+  start_round(&a, cg, mf);
+  a.joins_all = joins_all;
+  size_t n_code = arrlenu(mf->code), n_homes = arrlenu(mf->homes);
+  MInsn *code = arena_many(a.arena, MInsn, joins_all ? n_code : 0);
+  VariableHome *homes = arena_many(a.arena, VariableHome, joins_all ? n_homes : 0);
+  if (joins_all && n_code)
+    memcpy(code, mf->code, sizeof *code * n_code);
+  if (joins_all && n_homes)
+    memcpy(homes, mf->homes, sizeof *homes * n_homes);
+  join_copies(&a);
+  bool done = color_all(&a);
+  if (done) {
+    assign_registers(&a);
+  } else if (!joins_all) {
+    spill_nodes(&a);
+  } else {
+    memcpy(mf->code, code, sizeof *code * n_code);
+    if (n_homes)
+      memcpy(mf->homes, homes, sizeof *homes * n_homes);
+  }
+  end_round(&a);
+  return done;
+}
+
+/* Below -O2 all rounds are cautious: the published counts of the sparse products in compressed rows
+ * and columns have room for the copy that is then left in each of their turns. */
 void regalloc_func(Cg *cg, MFunc *mf)
 {
-  for (bool done = false; !done;) {
-    Alloc a;
-    start_round(&a, cg, mf);
-    join_copies(&a);
-    done = color_all(&a);
-    if (done)
-      assign_registers(&a);
-    else
-      spill_nodes(&a);
-    end_round(&a);
-  }
+  bool done = cg->options->level >= 2 && run_round(cg, mf, true);
+  while (!done)
+    done = run_round(cg, mf, false);
 }
