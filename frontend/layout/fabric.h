@@ -23,6 +23,7 @@ typedef struct {
   uint8_t float_bits;       /* of the floats that it moves; 0: other numbers, or not known */
   SimdMode simd;
   bool may_pack;            /* 16-bit elements travel two per wavelet, if `simd` does that */
+  bool is_beside_memory;    /* all its other operands lie in memory, or are numbers */
   uint8_t least, most;      /* times for each start: 0, 1 or FABRIC_MANY */
   uint32_t start;           /* FABRIC_AT_START, 1 + index of the function that the host launches, or
                              * FABRIC_ANY_TIME */
@@ -61,6 +62,8 @@ Span fabric_user_span(const Sema *s, IrLocId loc);
 /* The uses of a program whose IR is complete; they live as long as its IR.  Warns about operations
  * whose operands have different lengths. */
 const FabricUses *fabric_uses(Sema *s);
+/* Warns of operations that pack what the host streams. */
+void fabric_check_streams(Session *session, const Programs *programs);
 /* Reports what cannot work in the finished layout; false after an error. */
 bool fabric_check(Session *session, const Programs *programs);
 

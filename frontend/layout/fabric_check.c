@@ -907,6 +907,7 @@ bool fabric_check(Session *session, const Programs *programs)
     return true;
   note_classes(&c);
   c.arena = arena_create("fabric check");
+  fabric_check_streams(session, programs);
   if (has_uses(&c)) {
     read_routes(&c);
     check_tiles(&c);

@@ -439,6 +439,17 @@ static bool may_pack(const Operands *o)
   return true;
 }
 
+/* Does the operation end in memory?  What it passes on may be taken apart elsewhere. */
+static bool is_beside_memory(const Operands *o)
+{
+  unsigned n_others = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
+    uint8_t kind = o->is_known[i] ? o->known[i].desc.kind : DESC_NONE;
+    n_others += o->operand[i]->kind == IRV_DSD && kind != DESC_MEM1D && kind != DESC_MEM4D;
+  }
+  return n_others == 1;
+}
+
 /* The length of a fabric operand that is not what the operation moves; 0: there is none.  Memory
  * may have room for more. */
 static uint32_t differing_extent(const Operands *o, uint16_t length)
@@ -473,7 +484,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .color = d->color, .simd = operation_simd(o, d->simd), .least = times.least, .most = times.most,
     .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
     .float_bits = fabric_float_bits(w->m, f, insn, d->kind == DESC_FABOUT),
-    .may_pack = may_pack(o),
+    .may_pack = may_pack(o), .is_beside_memory = is_beside_memory(o),
     .length = d->on_control.kind == ACT_NONE ? operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
     .span = fabric_user_span(w->s, insn->loc)};

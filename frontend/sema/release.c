@@ -83,8 +83,10 @@ Sdk release_of(const Session *session)
 void release_note(const Session *session)
 {
   for (unsigned i = 0; i < SIGN_COUNT && !session->options->sdk; i++)
-    if (rows[i].release == SDK_2 && sign_place(session, (SignId)i).off)
+    if (rows[i].release == SDK_2 && sign_place(session, (SignId)i).off) {
       diag_release_shown_here(session->diags, sign_place(session, (SignId)i), rows[i].what);
+      return;
+    }
 }
 
 bool release_allows(const Session *session)

@@ -462,7 +462,7 @@ void release_sign_here(Sema *s, SignId sign, Span at);
 void release_look_at_imports(Sema *s);
 /* The answer; final when all classes are compiled.  --sdk decides if it is given. */
 Sdk release_of(const Session *session);
-/* Adds notes to the last message: the signs of release 2 in the program, if they decided. */
+/* Adds a note to the last message: a sign of release 2 in the program, if signs decided. */
 void release_note(const Session *session);
 /* Reports what release 2 refuses in a program of it, and gives false; final as release_of. */
 bool release_allows(const Session *session);
