@@ -253,7 +253,7 @@ typedef struct {
   DescKind desc;           /* DSD: its kind */
   DsrFile file;
   uint32_t number;
-  uint32_t fifo_bytes;     /* of an element of a FIFO; 0: no FIFO that is known */
+  uint32_t fifo;           /* 1 + its index, if it is a FIFO that is known; else 0 */
   const Node *node;
 } OpOperand;
 
@@ -292,7 +292,7 @@ static OpOperand classify_operand(Sema *s, const Node *n)
   if (operand_is_comptime(value) && pool_kind(s->pool, value.value) == PK_FIFO) {
     o.kind = IRV_DSD;
     o.desc = DESC_FIFO;
-    o.fifo_bytes = s->setup->fifos[pool_key(s->pool, value.value).u.index].element_bytes;
+    o.fifo = 1 + pool_key(s->pool, value.value).u.index;
     o.value = fifo_dsd(s, value);
   } else if (dsd_kind_of(value.type, &o.desc)) {
     o.kind = IRV_DSD;
@@ -518,10 +518,27 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
 /* The array holds as many elements as it has, not as many of any width. */
 static bool fifo_holds(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
 {
-  return o->fifo_bytes == 0 || vec_elem_bytes(elem) <= o->fifo_bytes ||
+  return o->fifo == 0 || vec_elem_bytes(elem) <= s->setup->fifos[o->fifo - 1].element_bytes ||
          op_error(s, o, op->name,
                   "the operation's elements have 32 bits, those of the FIFO's array 16; make the "
                   "array one of a 32-bit type");
+}
+
+/* A FIFO does not remember how wide the elements were that went in. */
+static void warn_of_fifo_width(Sema *s, const OpOperand *o, VecElem elem)
+{
+  unsigned bytes = vec_elem_bytes(elem);
+  if (o->fifo == 0)
+    return;
+  Fifo *fifo = &s->setup->fifos[o->fifo - 1];
+  if (fifo->moved_bytes == 0) {
+    fifo->moved_bytes = bytes;
+    fifo->moved_span = o->node->span;
+  }
+  if (fifo->moved_bytes == bytes)
+    return;
+  diag_fifo_two_widths(s->diags, o->node->span, 8 * bytes, 8 * fifo->moved_bytes);
+  diag_fifo_moved_here(s->diags, fifo->moved_span);
 }
 
 /* The type of the elements, or of the scalar, in the place of source `slot`. */
@@ -623,8 +640,11 @@ static bool check_op(Sema *s, DsdOp *op)
   warn_of_nothing(s, &op->src0);
   warn_of_nothing(s, &op->src1);
   warn_of_index(s, op);
-  return fifo_holds(s, op, &op->dest, info->dst) && fifo_holds(s, op, &op->src1, info->src) &&
-         check_fabric_rules(s, op);
+  if (!fifo_holds(s, op, &op->dest, info->dst) || !fifo_holds(s, op, &op->src1, info->src))
+    return false;
+  warn_of_fifo_width(s, &op->dest, info->dst);
+  warn_of_fifo_width(s, &op->src1, info->src);
+  return check_fabric_rules(s, op);
 }
 
 static bool coerce_scalars(Sema *s, DsdOp *op)

@@ -80,6 +80,8 @@ typedef struct {
   uint16_t push, pop;      /* action words */
   uint16_t flags;          /* of the state block: what happens when it is empty or full */
   Priority priority;
+  unsigned moved_bytes;    /* of the elements of the first operation on it; 0: there is none yet */
+  Span moved_span;         /* that operation's */
 } Fifo;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
