@@ -2,7 +2,7 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c, lint_unused.c. */
+ * tile_class.c, lint.c, lint_pointers.c, lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -61,6 +61,11 @@ uint32_t lint_streamed_colors(Sema *s);
 void lint_declarations(Sema *s);
 /* After the layout block. */
 void lint_memcpy_size(Sema *s);
+
+/* ---- lint_pointers.c ------------------------------------------------------------------------ */
+
+/* Warns of pointers that are used and never get a value. */
+void lint_pointers(Sema *s);
 
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 

@@ -778,5 +778,6 @@ void lint_program(Sema *s)
     warn_first_call(s, i);
     warn_memcpy_params(s, &s->modules[i]);
   }
+  lint_pointers(s);
   lint_declarations(s);
 }
