@@ -126,7 +126,11 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   if (!str_eq(a.name, b.name))
     sema_note_declared(s, &b);
   bool are_numbers = type_is_numeric(s->pool, a.type) && type_is_numeric(s->pool, b.type);
-  if (are_numbers && op == BINARY_XOR && !sema_is_integral(s, a.type))
+  bool has_float = type_is_float(s->pool, a.type) || type_is_float(s->pool, b.type);
+  if (are_numbers && op == BINARY_REM && has_float)
+    diag_syntax_help(s->diags, span, "'%' is for integers; of floats the remainder is "
+                                     "'A - B * floor(A / B)', with 'floor' of <math>");
+  else if (are_numbers && op == BINARY_XOR && !sema_is_integral(s, a.type))
     diag_syntax_help(s->diags, span, "'^' is exclusive or; a power is 'pow' of <math>");
   else if (are_numbers && !pool_eq(a.type, b.type))
     diag_use_as(s->diags, span);
@@ -307,6 +311,9 @@ Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
     return a;
   if (!unary_applies(s, op, a.type)) {
     diag_bad_unary_type(s->diags, span, unary_op_spelling(op), a.type);
+    if (op == UNARY_NOT && type_is_int(s->pool, a.type))
+      diag_syntax_help(s->diags, span, "'!' is for bools: 'VALUE == 0' asks for zero, and '~' "
+                                       "inverts the bits of a number");
     return operand_poison();
   }
   if (a.kind == OPR_COMPTIME) {

@@ -353,8 +353,19 @@ static bool is_range(const Token *before, const Token *found)
          before->span.off + before->span.len == found->span.off;
 }
 
+/* A range `a...b` as the label of a switch, at its second point. */
+static bool is_label_range(const Token *found)
+{
+  const Token *t = found;
+  while (t->kind == '.' || t->kind == TK_INT || t->kind == TK_IDENT)
+    t++;
+  return t->kind == TK_FAT_ARROW;
+}
+
 static const char *help_for(const Parser *p, const Token *before, const Token *found)
 {
+  if (is_range(before, found) && is_label_range(found))
+    return "a switch has no ranges: name each value, 'A, B, C => ...', or use 'if'";
   if (is_range(before, found))
     return "a range is written '@range(TYPE, STOP)' or '@range(TYPE, START, STOP, STEP)'";
   if (found->kind == '*' && before && before->kind == '|' && before > p->tokens &&
