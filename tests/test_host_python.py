@@ -157,6 +157,34 @@ def test_numbers_too_large_for_16_bit_copies_are_warned_of(program):
     assert ran.err.count("RuntimeWarning") == ran.err.count(told) == 2, ran.err
 
 
+def test_numbers_of_the_other_kind_are_warned_of(program):
+    """A copy does not convert; arrays of uint32 hold bits, and zeros are zeros of each type."""
+    ran = script(program, """
+        a, n = r.get_id("a"), r.get_id("n")
+        named = dict(COPY, data_type=WIDE)
+        whole, floats = np.arange(6, dtype=np.int32), np.arange(6, dtype=np.float32)
+        for fine in (floats, floats.view(np.uint32), whole * 0):
+            r.memcpy_h2d(a, fine, 0, 0, 1, 1, 6, **named)
+        r.memcpy_d2h(floats.view(np.uint32), a, 0, 0, 1, 1, 6, **named)
+        r.memcpy_h2d(n, whole[:1] + 1, 0, 0, 1, 1, 1, **named)
+        print("MISTAKES")
+        r.memcpy_h2d(a, whole, 0, 0, 1, 1, 6, **named)
+        r.memcpy_d2h(whole, a, 0, 0, 1, 1, 6, **named)
+        r.memcpy_h2d_colbcast(n, floats[:1] + 1, 0, 0, 1, 2, 1, **named)
+        r.memcpy_d2h(floats[:1], n, 0, 0, 1, 1, 1, **named)
+        r.stop()
+    """)
+    told = [line.split("Warning: ")[1] for line in ran.err.splitlines() if "Warning: " in line]
+    moved = "; a copy moves their bits, which stand for other numbers there: use an array of "
+    bits = ", or .view(np.uint32) of this one if the bits are meant"
+    in_a = f"'a' ([*]f32) has elements of f32{moved}float32{bits}"
+    in_n = f"'n' (i32) has elements of i32{moved}int32{bits}"
+    assert told == [f"memcpy_h2d: src has dtype int32, and {in_a}",
+                    f"memcpy_d2h: dest has dtype int32, and {in_a}",
+                    f"memcpy_h2d_colbcast: src has dtype float32, and {in_n}",
+                    f"memcpy_d2h: dest has dtype float32, and {in_n}"], ran.err
+
+
 def test_axes_in_another_order_are_warned_of(program):
     ran = script(program, """
         a, h = r.get_id("a"), r.get_id("h")

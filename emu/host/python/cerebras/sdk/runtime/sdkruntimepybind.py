@@ -130,6 +130,7 @@ class SdkRuntime(Tiles):
         self._ended = None             # the failure that has ended the program
         self._token = object()         # in _running
         self._pending = {}             # tasks that no call has waited for, by number
+        self._types = {}               # of symbols: name and type, by id
         _platform.refuse_address(cmaddr)
         if platform is not None and not isinstance(platform, _platform.SdkExecutionPlatform):
             raise TypeError("the platform must come from get_platform(), not be a "
@@ -263,6 +264,7 @@ class SdkRuntime(Tiles):
             self._warn(self._message() + "\nget_id() returns None")
             return None
         self._check(status)
+        self._types[symbol.id] = name, symbol.type.decode()
         return symbol.id
 
     get_symbol = get_id
@@ -358,6 +360,7 @@ class SdkRuntime(Tiles):
             self._warn(f"memcpy_d2h: dest holds {dest.size} elements; the copy writes the first "
                        f"{count}, for {_shape_of(transfer)}")
         self._warn_of_axes("memcpy_d2h: dest", dest, transfer)
+        self._warn_of_numbers("memcpy_d2h: dest", dest, transfer)
         return self._submit(self._library.wse_d2h, transfer, words, nonblock)
 
     def _h2d(self, call, dest, src, region, streaming, data_type, order, nonblock, *,
@@ -386,6 +389,19 @@ class SdkRuntime(Tiles):
             self._warn(f"{call}: src has numbers outside -32768 to 65535; a copy of 16-bit elements "
                        "moves the low half of each word")
         self._warn_of_axes(f"{call}: src", src, transfer)
+        if words[:count].any():            # zero has the same bits in all types
+            self._warn_of_numbers(f"{call}: src", src, transfer)
+
+    def _warn_of_numbers(self, what, array, transfer):
+        """A copy moves bits: floats do not become integers, or the other way round.  Arrays of uint32
+        in scripts and of u32 in programs hold the bits of anything."""
+        name, kind = self._types.get(transfer.target, ("", ""))
+        element = kind.rpartition("]")[2].removeprefix("const ")
+        fit, other = {"f32": ("float32", "i"), "i32": ("int32", "f")}.get(element, ("", ""))
+        if not transfer.streaming and not transfer.is_16bit and array.dtype.kind == other:
+            self._warn(f"{what} has dtype {array.dtype}, and {name!r} ({kind}) has elements of "
+                       f"{element}; a copy moves their bits, which stand for other numbers there: use "
+                       f"an array of {fit}, or .view(np.uint32) of this one if the bits are meant")
 
     def _warn_of_axes(self, what, array, transfer):
         """An array with one axis each for rows, columns and elements, in another order than that of
