@@ -102,3 +102,31 @@ layout {
 """)
     ran = harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path, expect=1)
     assert "an axis of collectives needs two colors and two entrypoints" in ran.err
+
+
+@pytest.mark.parametrize("given", ["dims", ".{ .colors = dims.x.colors }"])
+def test_both_axes_in_place_of_one(tmp_path, given):
+    """One error, with the import that has handed them over."""
+    (tmp_path / "layout.csl").write_text("""
+        const c2d = @import_module("<collectives_2d/params>");
+        layout {
+          @set_rectangle(2, 1);
+          for (@range(u16, 2)) |x| {
+            @set_tile_code(x, 0, "pe.csl", .{ .dims = c2d.get_params(x, 0, .{
+              .x_colors = .{ @get_color(0), @get_color(1) },
+              .x_entrypoints = .{ @get_local_task_id(8), @get_local_task_id(9) },
+              .y_colors = .{ @get_color(2), @get_color(3) },
+              .y_entrypoints = .{ @get_local_task_id(10), @get_local_task_id(11) } }) });
+          }
+        }
+        """)
+    (tmp_path / "pe.csl").write_text(f"""param dims;
+const mpi = @import_module("<collectives_2d/pe>", .{{ .dim_params = {given} }});
+const main_id = @get_local_task_id(12);
+task main() void {{ mpi.init(); }}
+comptime {{ @bind_local_task(main, main_id); @activate(main_id); }}
+""")
+    ran = harness.cslc("layout.csl", "-o", tmp_path / "o", "--arch=wse3", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == 1, ran.err
+    assert "dim_params is one axis of what get_params() returns: its member .x or .y" in ran.err
+    assert "pe.csl:2:13: note: '<collectives_2d/pe>' imported here" in ran.err

@@ -25,10 +25,12 @@ static int note_instances(Sema *s, uint32_t func, int most)
   return n;
 }
 
-/* The calls that led to the point reached; their number. */
-static int note_calls(Sema *s)
+/* The calls that led to the point reached; whether somebody else has called the module at hand: what
+ * it calls itself when it is imported leaves the import to blame. */
+static bool note_calls(Sema *s)
 {
   int n = 0;
+  bool has_instances = false;
   Span last = {0, 0};
   for (const Frame *f = s->now.frame; f != NULL && n < CALLS_SHOWN && !f->is_declaration; f = f->up)
     if (f->called_at.off != 0 && f->called_at.off != last.off) {   /* recursion: once */
@@ -37,8 +39,12 @@ static int note_calls(Sema *s)
       n++;
     } else if (f->is_emitted) {
       n += note_instances(s, f->func, CALLS_SHOWN - n);
+      has_instances = true;
     }
-  return n;
+  bool is_own = !has_instances && last.off != 0 &&
+                source_file_of(s->session->sources, last.off).raw ==
+                  s->modules[s->now.module].ast->file.raw;
+  return n > 0 && !is_own;
 }
 
 static const char *short_value(Sema *s, PoolId value)
@@ -98,7 +104,7 @@ static void note_context(Diags *diags, void *data)
     diag_nothing_uses(diags, s->own->unused->name_span, sema_text(s, s->own->unused->name));
     return;
   }
-  note_imports(s, note_calls(s) > 0);
+  note_imports(s, note_calls(s));
   uint32_t x, y;
   Span span;
   PoolId params;
