@@ -25,8 +25,8 @@ static int note_instances(Sema *s, uint32_t func, int most)
   return n;
 }
 
-/* The calls that led to the point reached; whether somebody else has called the module at hand: what
- * it calls itself when it is imported leaves the import to blame. */
+/* The calls that led to the point reached; whether another module has called the one at hand. What
+ * a module calls itself when it is imported leaves the import to blame. */
 static bool note_calls(Sema *s)
 {
   int n = 0;
