@@ -100,6 +100,7 @@ static void generate_func(Cg *cg, MFunc *mf)
   select_func(cg, mf);
   dsr_assign(cg, mf);
   mir_sweep(mf);
+  keep_constants(cg, mf);
   variables_mark(mf, cg->arena);
   regalloc_func(cg, mf);
   tidy_func(mf);

@@ -377,6 +377,9 @@ void mir_sweep(MFunc *mf);
 /* Debugging: prints the code. */
 void mir_print(const MFunc *mf, FILE *out);
 
+/* constants.c: loops find their constants in registers. */
+void keep_constants(Cg *cg, MFunc *mf);
+
 /* dsr.c: once for the module before, then function by function. */
 void dsr_plan(Cg *cg);
 void dsr_free(Cg *cg);
