@@ -262,6 +262,18 @@ def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path):
     assert json.loads((tmp_path / "out" / "out.json").read_text())["classes"] == 2
 
 
+def test_a_name_may_have_any_characters(tmp_path):
+    script(tmp_path, """
+        region = layout.create_code_region("block.csl", "../a/b\\u00e9 c", 2, 1)
+        for name, value in {"columns": 1, "rows": 1, "scale": 0.5, "twice": True}.items():
+            region.set_param_all(name, value)
+        region.set_symbol_all("A", np.array([3, 4], np.float32), 2, 1)
+        runtime = started()
+        runtime.stop()
+        assert [runtime.read_symbol(x, 0, "total", np.float32)[0] for x in (0, 1)] == [3, 4]
+        """)
+
+
 def test_a_core_holds_the_tiles_in_front_of_column_0(tmp_path):
     """The host's end of a stream to a region at 0, 0 stands outside of all regions."""
     script(tmp_path, """
@@ -501,6 +513,18 @@ def test_mistakes_of_a_script(tmp_path):
                 c, [RoutingPosition().set_input([Route.EAST]).set_output([Route.RAMP])],
                 get_edge_routing(Edge.TOP, [ramp])),
             "no switch position": lambda: region.paint_all(c, []),
+            "the regions must be a list of CodeRegion, not one": lambda: layout.hstack(region),
+            "the positions must be a list of RoutingPosition, not None":
+                lambda: region.create_output_port(c, Edge.TOP, None, 1),
+            "a color must be a Color, not 3":
+                lambda: region.create_output_port(3, Edge.TOP, [ramp], 1),
+            "a color must be a Color, not 'c'": lambda: region.paint_all("c", [ramp]),
+            "a region needs a name": lambda: layout.create_code_region("step.csl", "", 1, 1),
+            "libs must be a list of str, not one": lambda: layout.compile("out", libs="lib"),
+            "f16_type must be a FP16TYPE, not 'bf16'":
+                lambda: layout.compile("out", f16_type="bf16"),
+            "there is no program '/nowhere/cslc': cslc_prefix is the folder":
+                lambda: layout.compile("out", cslc_prefix="/nowhere"),
             "has the value 3, and now 4":
                 lambda: region.set_param_all(Color("c", 4)) or region.set_param_all(c),
             "do not divide": lambda: region.set_symbol_all("A", np.zeros(9, int), 3, 3),

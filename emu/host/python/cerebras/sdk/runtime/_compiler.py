@@ -10,6 +10,9 @@ def _find(prefix):
     import shutil       # here, because most scripts start no compiler
 
     found = shutil.which(os.path.join(prefix, "cslc") if prefix else "cslc")
+    if not found and prefix:
+        raise RuntimeError(f"there is no program {os.path.join(prefix, 'cslc')!r}: cslc_prefix is the "
+                           "folder of the toolchain's programs; without it, PATH leads to cslc")
     if not found:
         raise RuntimeError("cslc is not on the PATH; add the folder of the toolchain's programs, "
                            "or name it in SdkLayout.compile(cslc_prefix=...)")

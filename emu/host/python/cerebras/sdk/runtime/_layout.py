@@ -8,6 +8,7 @@ import enum
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,14 @@ def _listed(what, values, kind):
     """The one that a script forgot to put into a list is the usual mistake."""
     if isinstance(values, kind):
         raise TypeError(f"{what} must be a list of {kind.__name__}, not one: put it in brackets")
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{what} must be a list of {kind.__name__}, not {values!r}")
     return values
+
+
+def _file_part(name):
+    """A name as part of a file's name."""
+    return "".join(c if c.isalnum() or c in "._-" else f"%{ord(c):02x}" for c in name)
 
 
 def _routes(what, routes):
@@ -182,6 +190,8 @@ class CodeRegion:
         self._layout = layout
         self._source = os.fspath(source)
         self.name = _of_type("the name of a region", name, str)
+        if not name:
+            raise ValueError("a region needs a name: messages, ports and streams are named by it")
         self.width, self.height = (whole("width", width, 1), whole("height", height, 1))
         self._place = (0, 0)
         self._at = self._placed_at = _here()
@@ -246,6 +256,7 @@ class CodeRegion:
             self._add_paint(self._edge(info.edge), color, info.positions)
 
     def _add_paint(self, rect, color, positions):
+        _of_type("a color", color, Color)
         positions = _positions(positions)
         for position in positions:
             if not position.get_input() or not position.get_output():
@@ -325,6 +336,7 @@ class CodeRegion:
         return self._port(color, edge, positions, size, prefix, True)
 
     def _port(self, color, edge, positions, size, prefix, output):
+        _of_type("a color", color, Color)
         positions = _positions(positions)
         for position in positions:
             given, free = position.get_output(), position.get_input()
@@ -375,7 +387,7 @@ class CodeRegion:
     def _json(self, folder):
         symbols = []
         for name, data, width, height, at in self._symbols:
-            file = Path(folder) / f"{self.name}.{name}.data"
+            file = Path(folder) / f"{_file_part(self.name)}.{_file_part(name)}.data"
             file.write_bytes(data.tobytes())
             symbols.append({"at": at, "name": name, "file": os.fspath(file), "columns": width,
                             "rows": height, "element_bytes": data.itemsize,
@@ -545,7 +557,8 @@ class SdkLayout:
 
     @staticmethod
     def _stack(regions, origin, step):
-        regions = [_of_type("a region", region, CodeRegion) for region in regions]
+        regions = [_of_type("a region", region, CodeRegion)
+                   for region in _listed("the regions", regions, CodeRegion)]
         if not regions:
             return 0
         if origin is not None:
@@ -563,6 +576,9 @@ class SdkLayout:
                 f16_type=None):
         """Compiles the layout into the folder `out_prefix` and returns what SdkRuntime takes. SDK
         1.x does not have the arguments whose default is None: they show a script for release 2."""
+        _listed("libs", [] if libs is None else libs, str)
+        if f16_type is not None:
+            _of_type("f16_type", f16_type, _platform.FP16TYPE)
         release = {} if libs is cslc_prefix is f16_type is None else {"release": 2}
         folder = Path(out_prefix)
         folder.mkdir(parents=True, exist_ok=True)
