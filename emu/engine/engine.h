@@ -245,7 +245,9 @@ typedef struct {
   unsigned threads;             /* fast engine; 0 and 1: none besides the caller */
   uint32_t shuffle;             /* for tests: 0 natural visiting order; reference: seed of another,
                                    fast: backwards, and always all threads */
-  unsigned block;               /* for tests: fast engine, cycles of every block; 0 as fits */
+  /* for tests: fast engine, cycles of every block; of it, rows and columns that run a cycle
+     together; 0 as fits */
+  unsigned block, front_rows, front_columns;
   TraceSink *trace;             /* NULL none */
   TraceSink *switches;          /* gets the switch events of a run without a trace, those of a tile
                                    in order; NULL none.  Engines with `counts_tiles` have them */

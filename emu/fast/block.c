@@ -143,14 +143,21 @@ static void take_links(FastEngine *e)
 
 /* ---- chores of a row ----------------------------------------------------------------------- */
 
+/* With those of a pane come the chores of the tiles beside its last column, and not those of its
+ * first one. */
+static bool is_chore_in(FastColumns columns, uint32_t column)
+{
+  return (!columns.first || column > columns.first) && column <= columns.end;
+}
+
 /* What the cycles before `now` have left to do.  More may come up meanwhile, for the next cycle. */
-static RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now)
+static RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now, FastColumns columns)
 {
   FastEngine *e = worker->engine;
   size_t kept = 0;
   for (size_t i = 0; i < arrlenu(e->chores[row]); i++) {
     FastChore chore = e->chores[row][i];
-    if (chore.cycle >= now)
+    if (chore.cycle >= now || !is_chore_in(columns, chore.tile % e->width))
       e->chores[row][kept++] = chore;
     else if (chore.kind == CHORE_MEETING)
       settle_meeting(worker, &chore);
@@ -161,12 +168,12 @@ static RARE void do_chores(FastWorker *worker, uint32_t row, uint64_t now)
 }
 
 /* Those of the row below, too: bridges between the two go while both are at the same cycle. */
-STEP HOT void row_chores(const Visit *v, uint32_t row)
+STEP HOT void row_chores(const Visit *v, uint32_t row, FastColumns columns)
 {
   FastEngine *e = v->engine;
   for (uint32_t i = row; i < row + 2 && i < e->height; i++)
     if (UNLIKELY(arrlenu(e->chores[i])))
-      do_chores(v->worker, i, v->turn.cycle);
+      do_chores(v->worker, i, v->turn.cycle, columns);
 }
 
 /* ---- the end of a block ----------------------------------------------------------------- */
@@ -192,7 +199,8 @@ static void do_all_chores(FastEngine *e)
     size_t n = arrlenu(worker->chores);
     for (size_t i = 0; i < n; i++)
       if (arrlenu(e->chores[worker->chores[i]]))
-        do_chores(worker, worker->chores[i], e->base.cycle + e->block);
+        do_chores(worker, worker->chores[i], e->base.cycle + e->block,
+                  all_columns(e));
     if (n)
       arrdeln(worker->chores, 0, n);    /* those that came up meanwhile stay */
   }

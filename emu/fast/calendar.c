@@ -14,6 +14,8 @@ static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
   return &engine->row_awake[cycle % CALENDAR * engine->height];
 }
 
+static HOT FastColumns all_columns(const FastEngine *e) { return (FastColumns){0, e->width}; }
+
 /* A tile of the row is awake in a cycle of the calendar. */
 static inline void note_due(FastWorker *worker, uint64_t cycle, uint32_t row)
 {

@@ -200,7 +200,7 @@ typedef struct { HostOut out; uint32_t first, end, waiting; } FastChannel;
 typedef struct { uint32_t tile; uint8_t slot; FastWavelet wavelet; } FastSpill;
 
 typedef struct FastEngine FastEngine;
-typedef struct { uint32_t first, end; } FastRows;
+typedef struct { uint32_t first, end; } FastRows, FastColumns;
 
 /* The chores of a row after a cycle, before the next visit to any of its tiles. */
 typedef enum { CHORE_MEETING, CHORE_PART } FastChoreKind;   /* settle; take down bridges */

@@ -1,7 +1,7 @@
 /* Fast engine: the clock, timers, and the run from block to block.
  *
  * A block is one cycle, or several if many tiles are awake: visit_slanted (visit.c) runs these
- * slantwise over the rows, so that tiles are in the cache for several visits. Work that one thread
+ * slantwise over the tiles, so that they are in the cache for several visits. Work that one thread
  * does for all tiles comes at the end of a block. A fault ends the run with its block: other tiles
  * have gone on for up to BLOCK_MOST - 1 cycles. */
 #include "emu/fast/step.h"

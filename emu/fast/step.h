@@ -125,7 +125,7 @@ STEP void run_edges(FastWorker *worker, void (*run_rows)(Visit *v, FastRows rows
 /* ---- block.c ------------------------------------------------------------------------------- */
 
 STEP bool step_link_accepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
-STEP HOT void row_chores(const Visit *v, uint32_t row);
+STEP HOT void row_chores(const Visit *v, uint32_t row, FastColumns columns);
 STEP void end_block(FastEngine *e);
 
 #endif

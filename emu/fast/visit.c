@@ -188,29 +188,45 @@ static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
     fast_wake_word(v->worker, v->turn.cycle + 1, row, word, v->stay);
 }
 
-/* The row is visited after the one that is visited next, if it is one of `rows`: another thread may
- * be at work on those beside them. */
-static HOT void prefetch_row(const FastEngine *e, FastRows rows, uint64_t cycle, uint32_t row)
+/* Those of a word of the map that lie in the columns. */
+static HOT uint64_t columns_of_word(FastColumns columns, uint32_t word)
+{
+  uint32_t first = word * WORD_BITS;
+  uint64_t bits = ~UINT64_C(0);
+  if (columns.first > first)
+    bits &= ~UINT64_C(0) << (columns.first - first);
+  if (columns.end < first + WORD_BITS)
+    bits &= (UINT64_C(1) << (columns.end - first)) - 1;
+  return bits;
+}
+
+/* The columns of the row are visited after those that are visited next, if it is one of `rows`:
+ * another thread may be at work on those beside them. */
+static HOT void prefetch_row(const FastEngine *e, FastRows rows, uint64_t cycle, uint32_t row,
+                             FastColumns columns)
 {
   if (!e->fetches || row < rows.first || row >= rows.end || !fast_row_awake(e, cycle)[row])
     return;
   const uint64_t *words = fast_awake(e, cycle, row);
-  for (uint32_t i = 0; i < e->row_words; i++)
-    prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS], words[i]);
+  for (uint32_t i = columns.first / WORD_BITS; i * WORD_BITS < columns.end; i++)
+    prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS],
+                   words[i] & columns_of_word(columns, i));
 }
 
-static void visit_row(Visit *v, uint32_t row)
+static void visit_row(Visit *v, uint32_t row, FastColumns columns)
 {
   FastEngine *e = v->engine;
   uint64_t *words = fast_awake(e, v->turn.cycle, row);
+  uint32_t first = columns.first / WORD_BITS, last = (columns.end - 1) / WORD_BITS;
   v->row = row;
-  fast_row_awake(e, v->turn.cycle)[row] = 0;
-  for (uint32_t i = 0; i < e->row_words; i++) {
-    uint32_t w = e->base.options.shuffle ? e->row_words - 1 - i : i;
-    uint64_t bits = words[w];
+  if (columns.end == e->width)
+    fast_row_awake(e, v->turn.cycle)[row] = 0;
+  for (uint32_t i = first; i <= last; i++) {
+    uint32_t w = e->base.options.shuffle ? last - (i - first) : i;
+    uint64_t bits = words[w] & columns_of_word(columns, w);
     if (!bits)
       continue;
-    words[w] = 0;
+    words[w] &= ~bits;
     visit_word(v, row, w, bits);
   }
 }
@@ -233,18 +249,19 @@ static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
 static void visit_rows(Visit *v, FastRows rows)
 {
   for (uint32_t row = rows.first; v->engine->block > 1 && row < rows.end; row++)
-    row_chores(v, row);
+    row_chores(v, row, all_columns(v->engine));
+  FastColumns columns = all_columns(v->engine);
   const uint8_t *awake = fast_row_awake(v->engine, v->turn.cycle);
   if (UNLIKELY(v->engine->base.options.shuffle)) {
     for (uint32_t row = rows.end; row-- > rows.first;)
-      visit_row(v, row);
+      visit_row(v, row, columns);
     return;
   }
   for (uint32_t row = rows.first; row < rows.end; row++) {
     row = next_row(awake, row, rows.end);
-    prefetch_row(v->engine, rows, v->turn.cycle, row + 1);
+    prefetch_row(v->engine, rows, v->turn.cycle, row + 1, columns);
     if (row < rows.end)
-      visit_row(v, row);
+      visit_row(v, row, columns);
   }
 }
 
@@ -267,30 +284,85 @@ static void visit_cycles(Visit *v, FastRows rows, FastHalf half)
   }
 }
 
-/* The block from row to row: each row runs a cycle as soon as the two below have run the one
- * before, so that a row comes up again while it is still in the cache.  A visit looks at and
- * changes the row itself and those beside it, nothing else.  So visits that concern the same row
- * come in the order that they would have if all rows had run one cycle after the other. */
-static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
+/* ---- blocks of cycles ------------------------------------------------------------------- */
+
+/* Tiles that run a cycle together, so that they are in the cache when they run the next one: as
+ * many as a cache holds, since tiles of the same cycle mostly do the same, which the processor
+ * learns.  Of rows with too many tiles that are awake the columns of a pane run together. */
+enum { FRONT_TILES = 512, PANE_TILES = 32, PANE_LEAST = 64 };
+typedef struct { uint32_t rows, columns; } FrontSize;
+
+static FrontSize front_size(const FastEngine *e)
 {
-  FastEngine *e = v->engine;
-  uint32_t fronts = rows.end + (e->block - 1) * BLOCK_SLANT;
-  for (uint32_t front = rows.first; front < fronts; front++) {
-    for (unsigned i = 0; i < e->block && i * BLOCK_SLANT <= front - rows.first; i++) {
-      uint32_t row = front - i * BLOCK_SLANT;
-      FastRows now = rows_in(e, rows, half, i);
-      if (row < now.first || row >= now.end)
-        continue;
+  uint32_t awake = e->own_visits / (e->own.end - e->own.first);     /* of a row, on average */
+  awake = awake < e->width ? awake + !awake : e->width;
+  bool is_whole = awake <= PANE_LEAST;
+  FrontSize size = {FRONT_TILES / (is_whole ? awake : PANE_TILES),
+                    is_whole ? e->width : PANE_TILES * e->width / awake};
+  if (e->base.options.front_rows)
+    size = (FrontSize){e->base.options.front_rows, e->base.options.front_columns};
+  return size;
+}
+
+/* The columns that a pane has in a cycle of the block; the last panes go on beyond the row. */
+static FastColumns columns_in(const FastEngine *e, FastColumns pane, unsigned cycle)
+{
+  uint32_t moved = cycle * BLOCK_SLANT, end = pane.end > moved ? pane.end - moved : 0;
+  return (FastColumns){pane.first > moved ? pane.first - moved : 0,
+                       end < e->width ? end : e->width};
+}
+
+/* The rows of a front that run in a cycle of the block. */
+static FastRows front_in(const FastEngine *e, FastRows rows, FastHalf half, FastRows front,
+                         unsigned cycle)
+{
+  FastRows now = rows_in(e, rows, half, cycle);
+  uint32_t moved = cycle * BLOCK_SLANT;
+  return (FastRows){front.first > now.first + moved ? front.first - moved : now.first,
+                    front.end < now.end + moved ? front.end - moved : now.end};
+}
+
+/* These rows and columns, in one cycle. */
+static void visit_front(Visit *v, FastRows rows, FastColumns columns)
+{
+  const uint8_t *awake = fast_row_awake(v->engine, v->turn.cycle);
+  for (uint32_t row = rows.first; row < rows.end; row++) {
+    row_chores(v, row, columns);        /* also those of a row at rest: they may wake it */
+    if (!awake[row])
+      continue;
+    prefetch_row(v->engine, rows, v->turn.cycle, row + 1, columns);
+    visit_row(v, row, columns);
+  }
+}
+
+/* The block of some columns, front by front: each runs a cycle as soon as the two rows below it
+ * have run the one before. */
+static void visit_pane(Visit *v, FastRows rows, FastHalf half, FastColumns pane, uint32_t step)
+{
+  const FastEngine *e = v->engine;
+  uint32_t end = rows.end + (e->block - 1) * BLOCK_SLANT;
+  for (FastRows front = {rows.first, rows.first + step}; front.first < end;
+       front = (FastRows){front.end, front.end + step}) {
+    for (unsigned i = 0; i < e->block && rows.first + i * BLOCK_SLANT < front.end; i++) {
+      FastColumns columns = columns_in(e, pane, i);
       set_now(v, e->base.cycle + i);
-      row_chores(v, row);       /* also those of a row at rest: they may wake it */
-      if (!fast_row_awake(e, v->turn.cycle)[row])
-        continue;
-      bool ends = i + 1 == e->block || (i + 1) * BLOCK_SLANT > front - rows.first;
-      prefetch_row(e, rows, ends ? e->base.cycle : v->turn.cycle + 1,
-                   ends ? front + 1 : row - BLOCK_SLANT);
-      visit_row(v, row);
+      if (columns.first < columns.end)
+        visit_front(v, front_in(e, rows, half, front, i), columns);
     }
   }
+}
+
+/* A visit looks at and changes the tile itself and those beside it, nothing else.  So visits that
+ * concern the same tile come in the order that they would have if all tiles had run one cycle after
+ * the other: fronts and panes are slanted, by two tiles in each cycle. */
+static void visit_slanted(Visit *v, FastRows rows, FastHalf half)
+{
+  const FastEngine *e = v->engine;
+  FrontSize size = front_size(e);
+  uint32_t end = e->width + (e->block - 1) * BLOCK_SLANT;
+  uint32_t step = size.columns < e->width ? size.columns : end;
+  for (uint32_t first = 0; first < end; first += step)
+    visit_pane(v, rows, half, (FastColumns){first, first + step}, size.rows);
 }
 
 static void visit_strip(Visit *v, FastRows rows, FastHalf half)

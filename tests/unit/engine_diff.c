@@ -18,6 +18,7 @@
 
 enum {
   DEFAULT_SEEDS = 400, LIMIT_A = 700, LIMIT_B = 2500, TAKE_MAX = 64,
+  FRONT_MOST = 6,               /* rows and columns that run a cycle together; 6: mostly all */
   LONG_AGO = 3 << 22,           /* a time stamp of the fast engine then looks as if to come */
 };
 
@@ -173,6 +174,8 @@ static bool run_blocks(uint32_t seed)
     a[i] = random_program_on(seed, i ? &engine_fast : &engine_reference, rows);
     a[i]->options.threads = i;
     a[i]->options.block = block;
+    a[i]->options.front_rows = 1 + seed % FRONT_MOST;
+    a[i]->options.front_columns = 1 + seed / FRONT_MOST % FRONT_MOST;
     a[i]->options.shuffle = i == BLOCK_WAYS - 1 && rows;
     asm_load(a[i], 0);
     a[i]->program->host_out_colors = 0;
@@ -261,6 +264,8 @@ static void load_stream_ways(Asm *a[STREAM_WAYS], uint32_t seed)
     a[i]->options.shuffle = shuffle_of(stream_ways[i], seed);
     a[i]->options.threads = stream_ways[i].threads;
     a[i]->options.block = stream_ways[i].block;
+    a[i]->options.front_rows = 1 + seed % FRONT_MOST;
+    a[i]->options.front_columns = 1 + seed / FRONT_MOST % FRONT_MOST;
     asm_load(a[i], 0);
   }
   ((FastEngine *)a[WITHOUT_BRIDGES]->engine)->bridges = false;
