@@ -222,10 +222,10 @@ static void delay_results(const Visit *v, const FastAhead *ahead)
 {
   if (!ahead->is.stretch || queue_of(ahead) == NO_QUEUE)
     return;
-  const FastQueue *q = &v->tile->queues[ahead->queue].output;
+  const FastQueues *q = &v->tile->queues[ahead->queue];
   int32_t soonest = (int32_t)v->engine->output_cycles;
-  for (unsigned i = 0; i < q->count; i++) {
-    FastWavelet *w = queue_at(q, i);
+  for (unsigned i = 0; i < q->output.count; i++) {
+    FastWavelet *w = output_at(q, i);
     if (wavelet_wait(w->meta, v->turn.cycle) >= soonest)
       w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((w->meta + 1) & STAMP_MASK);
   }
@@ -347,10 +347,10 @@ static void drop_results(FastTile *t, unsigned queue, unsigned n)
 {
   if (queue == NO_QUEUE)
     return;
-  FastQueue *q = &t->queues[queue].output;
+  FastQueues *q = &t->queues[queue];
   for (; n; n--)
-    queue_take(q);
-  if (!q->count)
+    queue_take(q, true);
+  if (!q->output.count)
     t->output_any &= (uint16_t)~(1u << queue);
 }
 

@@ -31,8 +31,7 @@ static void give_to_host(FastEngine *e, uint32_t index)
     t->host = fast_alloc(v.worker, sizeof *t->host, _Alignof(HostPort));
   for (unsigned bits = t->output_any; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
-    FastQueue *q = &t->queues[queue].output;
-    FastWavelet w = *queue_at(q, 0);
+    FastWavelet w = *output_at(&t->queues[queue], 0);
     if (!wavelet_seen(w.meta, v.turn.cycle) || !step_is_host_color(&v, wavelet_field(w.meta)))
       continue;
     output_pop(&v, queue);

@@ -83,9 +83,9 @@ static bool only_data(const FastTile *t, unsigned slot)
 static bool only_results(const FastTile *t)
 {
   const FastPlain *p = plain_of(t);
-  const FastQueue *q = p->output == NO_QUEUE ? NULL : &t->queues[p->output].output;
-  for (unsigned i = 0; q && i < q->count; i++)
-    if ((queue_at(q, i)->meta & ~(uint32_t)STAMP_MASK) != p->output_meta)
+  const FastQueues *q = p->output == NO_QUEUE ? NULL : &t->queues[p->output];
+  for (unsigned i = 0; q && i < q->output.count; i++)
+    if ((output_at(q, i)->meta & ~(uint32_t)STAMP_MASK) != p->output_meta)
       return false;
   return true;
 }
@@ -221,12 +221,12 @@ static bool output_flows(const FastEngine *e, const FastTile *t)
 static bool input_flows(const FastEngine *e, const FastTile *t, uint64_t now)
 {
   const FastPlain *p = plain_of(t);
-  const FastQueue *q = &t->queues[p->input].input;
+  const FastQueues *q = &t->queues[p->input];
   unsigned late = 0;
-  for (unsigned i = 0; i < q->count; i++) {
-    if (wavelet_field(queue_at(q, i)->meta) != p->in_color)
+  for (unsigned i = 0; i < q->input.count; i++) {
+    if (wavelet_field(input_at(q, i)->meta) != p->in_color)
       return false;
-    late += wavelet_seen(queue_at(q, i)->meta, now);
+    late += wavelet_seen(input_at(q, i)->meta, now);
   }
   return t->core.threads[MAIN_THREAD].ready <= now + 1 && late <= BRIDGE_LATE &&
          late + e->timing->ramp_down < e->input_capacity[p->input];
@@ -263,16 +263,17 @@ static void lead_input(FastWorker *w, FastBridge *b, uint64_t now)
 {
   FastTile *t = b->to;
   unsigned number = plain_of(t)->input;
-  FastQueue *q = &t->queues[number].input;
+  FastQueues *q = &t->queues[number];
   uint32_t to_arrival = w->engine->bridge_seen - w->engine->bridge_arrival;
-  for (unsigned i = 0; i < q->count; i++) {
-    int32_t wait = wavelet_wait(queue_at(q, i)->meta, now);
-    wait = wait < -(int32_t)q->count ? -(int32_t)q->count : wait;   /* how long does not matter */
-    lead_over(w, b, queue_at(q, i)->payload, now + (uint64_t)(int64_t)wait - to_arrival);
+  int32_t longest = -(int32_t)q->input.count;
+  for (unsigned i = 0; i < q->input.count; i++) {
+    int32_t wait = wavelet_wait(input_at(q, i)->meta, now);
+    wait = wait < longest ? longest : wait;     /* how long does not matter */
+    lead_over(w, b, input_at(q, i)->payload, now + (uint64_t)(int64_t)wait - to_arrival);
   }
-  b->relays = b->relayed ? q->count : 0;    /* their copies have been made */
-  t->core.wavelets_seen -= q->count;
-  q->count = 0;
+  b->relays = b->relayed ? q->input.count : 0;    /* their copies have been made */
+  t->core.wavelets_seen -= q->input.count;
+  q->input.count = 0;
   t->input_any &= (uint16_t)~(1u << number);
 }
 
@@ -290,13 +291,13 @@ static void lead_output(FastWorker *w, FastBridge *b, uint64_t now)
 {
   FastTile *t = b->from;
   unsigned number = plain_of(t)->output, hop = w->engine->timing->hop;
-  FastQueue *q = &t->queues[number].output;
-  for (unsigned i = 0; i < q->count; i++) {
-    int32_t wait = wavelet_wait(queue_at(q, i)->meta, now);
+  FastQueues *q = &t->queues[number];
+  for (unsigned i = 0; i < q->output.count; i++) {
+    int32_t wait = wavelet_wait(output_at(q, i)->meta, now);
     uint64_t ramp = now + (wait > 0 ? (uint32_t)wait : 1);
-    lead_over(w, b, queue_at(q, i)->payload, bridge_next(b, ramp + 2 * hop));
+    lead_over(w, b, output_at(q, i)->payload, bridge_next(b, ramp + 2 * hop));
   }
-  q->count = 0;
+  q->output.count = 0;
   t->output_any &= (uint16_t)~(1u << number);
 }
 
@@ -555,7 +556,7 @@ static void queue_put(FastWorker *w, FastTile *t, unsigned number, bool output, 
   FastQueue *q = output ? &queues->output : &queues->input;
   if (q->count >= q->places)
     fast_queues_widen(w, queues, number);
-  *queue_at(q, q->count++) = wavelet;
+  *queue_at(queues, output, q->count++) = wavelet;
   if (output)
     t->output_any |= (uint16_t)(1u << number);
   else

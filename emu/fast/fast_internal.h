@@ -48,19 +48,17 @@ enum {
 /* The oldest first.  Mostly a few wavelets are in a queue, so moving them up is cheaper than a
  * ring, which over time walks through all of its cache lines. */
 typedef struct {
-  FastWavelet *at;              /* every second place; NULL until first used */
-  uint16_t count;
+  uint16_t count, use_pc, use_elements;         /* use_*: of its last use, see QueueUse */
   uint8_t places;               /* first as many as a cache line has */
-  uint8_t use_color : 6, use_control : 1, use_ended : 1;    /* of its last use, see QueueUse */
-  uint16_t use_pc, use_elements;
+  uint8_t use_color : 6, use_control : 1, use_ended : 1;
 } FastQueue;
 /* Places from one wavelet to the next: those between are the other queue's.  The first few are
  * moved up whether they are there or not. */
 enum { QUEUE_STEP = 2, QUEUE_FEW = 2 };
 
 /* The two queues of a number are often used together: the first wavelets of both share a cache
- * line. */
-typedef struct { FastQueue input, output; } FastQueues;
+ * line, as `at` has the places of both by turns.  It is NULL until one is used. */
+typedef struct { FastWavelet *at; FastQueue input, output; } FastQueues;
 
 /* One color of one router: half a cache line.  Its two words of bits are not of a character type,
  * so that the compiler knows what a store to them leaves alone. */

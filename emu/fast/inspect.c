@@ -10,13 +10,15 @@ static InspectWavelet inspect_wavelet(const FastWavelet *w, uint8_t color, uint6
                           (w->meta & META_KEPT) != 0, visible > 0 ? (uint64_t)visible : 0};
 }
 
-static void inspect_queue(const FastQueue *q, unsigned capacity, uint64_t now, InspectQueue *out)
+static void inspect_queue(const FastQueues *both, bool output, unsigned capacity, uint64_t now,
+                          InspectQueue *out)
 {
+  const FastQueue *q = output ? &both->output : &both->input;
   out->count = (uint8_t)q->count;
   out->capacity = (uint8_t)capacity;
   out->use = queue_use(q);
   if (q->count) {
-    const FastWavelet *head = queue_at(q, 0);
+    const FastWavelet *head = queue_at(both, output, 0);
     out->head = inspect_wavelet(head, wavelet_field(head->meta), now);
   }
 }
@@ -48,8 +50,8 @@ void fast_inspect(Engine *base, uint32_t index, InspectTile *out)
     plain_sync(&t->core.threads[__builtin_ctz(threads)]);
   engine_inspect(&v.turn, out);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    inspect_queue(&t->queues[q].input, e->input_capacity[q], e->base.cycle, &out->input[q]);
-    inspect_queue(&t->queues[q].output, e->output_capacity[q], e->base.cycle, &out->output[q]);
+    inspect_queue(&t->queues[q], false, e->input_capacity[q], e->base.cycle, &out->input[q]);
+    inspect_queue(&t->queues[q], true, e->output_capacity[q], e->base.cycle, &out->output[q]);
   }
   for (unsigned slot = 0; slot < t->set->n; slot++)
     inspect_color(t, slot, e->base.cycle, &out->colors[t->set->color_of[slot]]);

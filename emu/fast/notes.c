@@ -149,7 +149,7 @@ static uint64_t sooner_wavelet(uint64_t a, uint32_t meta, uint64_t now)
  * can enter the router late, then when it leaves that. */
 static uint64_t outputs_due(const FastEngine *e, FastTile *t, uint64_t now)
 {
-  uint32_t meta = queue_at(&t->queues[__builtin_ctz(t->output_any)].output, 0)->meta;
+  uint32_t meta = output_at(&t->queues[__builtin_ctz(t->output_any)], 0)->meta;
   int32_t wait = wavelet_wait(meta, now);
   if (!FAST_TRACED && wait > 0 && may_enter_late(e, t, meta)) {
     uint64_t leaves = now + (uint64_t)wait + e->timing->hop;
@@ -160,20 +160,20 @@ static uint64_t outputs_due(const FastEngine *e, FastTile *t, uint64_t now)
   }
   uint64_t due = NEVER;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    due = sooner_wavelet(due, queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now);
+    due = sooner_wavelet(due, output_at(&t->queues[__builtin_ctz(bits)], 0)->meta, now);
   return due;
 }
 
 /* When the tile can see the first wavelet of the queue that it cannot see yet: those behind it come
  * later. */
-static uint64_t sooner_input(uint64_t due, const FastQueue *q, uint64_t now)
+static uint64_t sooner_input(uint64_t due, const FastQueues *q, uint64_t now)
 {
   unsigned k = 0;
-  if (wavelet_seen(queue_at(q, q->count - 1u)->meta, now))
+  if (wavelet_seen(input_at(q, q->input.count - 1u)->meta, now))
     return due;
-  while (wavelet_seen(queue_at(q, k)->meta, now))
+  while (wavelet_seen(input_at(q, k)->meta, now))
     k++;
-  return sooner_wavelet(due, queue_at(q, k)->meta, now);
+  return sooner_wavelet(due, input_at(q, k)->meta, now);
 }
 
 /* The first cycle that sees the router after the next write that is put off. */
@@ -204,7 +204,7 @@ static uint64_t fast_next_due(const FastEngine *e, FastTile *t, uint64_t now)
   if (t->core.pending_due != NEVER)
     due = sooner(due, tile_next_action(&t->core, now), now);
   for (unsigned bits = queues_that_matter(t, now); bits; bits &= bits - 1)
-    due = sooner_input(due, &t->queues[__builtin_ctz(bits)].input, now);
+    due = sooner_input(due, &t->queues[__builtin_ctz(bits)], now);
   if (t->output_any)
     due = sooner(due, outputs_due(e, t, now), now);
   if (UNLIKELY(t->put_off & PUT_OFF_WRITE) && (t->occupied | t->output_any))

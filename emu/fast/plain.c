@@ -20,9 +20,9 @@ static HOT unsigned packed_elements(const Visit *v, const FastPlain *p, StallCau
   unsigned elements = plain_elements(p), shift = packed_shift(p);
   *cause = STALL_NONE;
   if (p->input != NO_QUEUE) {
-    const FastQueue *q = &queues[p->input].input;
-    unsigned need = elements >> shift, have = need <= q->count ? need : q->count;
-    while (have && !wavelet_seen(queue_at(q, have - 1)->meta, v->turn.cycle))
+    const FastQueues *q = &queues[p->input];
+    unsigned need = elements >> shift, have = need <= q->input.count ? need : q->input.count;
+    while (have && !wavelet_seen(input_at(q, have - 1)->meta, v->turn.cycle))
       have--;
     if (have < need && (have == 0 || have < p->min_wavelets))
       *cause = STALL_INPUT;
@@ -45,11 +45,11 @@ static HOT StallCause packed_cause(const Visit *v, const FastPlain *p)
   }
   if (p->input == NO_QUEUE)
     return STALL_NONE;
-  const FastQueue *q = &v->tile->queues[p->input].input;
+  const FastQueues *q = &v->tile->queues[p->input];
   unsigned need = plain_elements(p) >> packed_shift(p);
   unsigned least = p->min_wavelets ? p->min_wavelets : 1;
   least = least < need ? least : need;
-  return q->count < least || !wavelet_seen(queue_at(q, least - 1)->meta, v->turn.cycle)
+  return q->input.count < least || !wavelet_seen(input_at(q, least - 1)->meta, v->turn.cycle)
            ? STALL_INPUT : STALL_NONE;
 }
 
@@ -68,8 +68,8 @@ static HOT StallCause plain_waits(const Visit *v, const FastPlain *p)
   if (UNLIKELY(p->per_wavelet))
     return packed_waits(v, p);
   if (p->input != NO_QUEUE) {
-    const FastQueue *q = &t->queues[p->input].input;
-    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->turn.cycle))
+    const FastQueues *q = &t->queues[p->input];
+    if (!q->input.count || !wavelet_seen(input_at(q, 0)->meta, v->turn.cycle))
       return STALL_INPUT;
   }
   if (p->output != NO_QUEUE &&
@@ -484,7 +484,7 @@ static HOT uint32_t packed_wavelet(Visit *v, FastPlain *p)
 {
   FastTile *t = v->tile;
   bool carry = false;               /* no plain operation has one */
-  uint32_t in = p->input == NO_QUEUE ? 0 : queue_at(&t->queues[p->input].input, 0)->payload;
+  uint32_t in = p->input == NO_QUEUE ? 0 : input_at(&t->queues[p->input], 0)->payload;
   uint32_t out = 0;
   for (unsigned phase = 0; phase < p->per_wavelet; phase++) {
     uint16_t a = packed_read(t, p, PLAIN_SRC0, in, phase);

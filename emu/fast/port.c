@@ -22,10 +22,10 @@ static FastTile *tile_of(const Turn *turn)
 
 static QueueHead port_head(const Turn *turn, unsigned queue, unsigned place)
 {
-  const FastQueue *q = &tile_of(turn)->queues[queue].input;
-  if (place >= q->count)
+  const FastQueues *q = &tile_of(turn)->queues[queue];
+  if (place >= q->input.count)
     return (QueueHead){0};
-  FastWavelet w = *queue_at(q, place);
+  FastWavelet w = *input_at(q, place);
   return (QueueHead){.payload = w.payload, .color = wavelet_field(w.meta),
                      .control = (w.meta & META_CONTROL) != 0, .kept = (w.meta & META_KEPT) != 0,
                      .there = wavelet_seen(w.meta, turn->cycle)};
@@ -38,7 +38,7 @@ static void port_take(Turn *turn, unsigned queue)
 
 static void port_keep(Turn *turn, unsigned queue)
 {
-  queue_at(&tile_of(turn)->queues[queue].input, 0)->meta |= META_KEPT;
+  input_at(&tile_of(turn)->queues[queue], 0)->meta |= META_KEPT;
 }
 
 static void port_send(Turn *turn, unsigned queue, QueueHead w, bool advance)

@@ -5,11 +5,11 @@
 static HOT FastWavelet input_drop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].input;
-  if (UNLIKELY(q->count >= v->engine->input_capacity[queue]))
+  FastQueues *q = &t->queues[queue];
+  if (UNLIKELY(q->input.count >= v->engine->input_capacity[queue]))
     retry_moves(t, v->turn.cycle);
-  FastWavelet w = queue_take(q);
-  if (q->count == 0) {
+  FastWavelet w = queue_take(q, false);
+  if (q->input.count == 0) {
     t->input_any &= (uint16_t)~(1u << queue);
     t->input_control &= (uint16_t)~(1u << queue);
   }
@@ -29,12 +29,12 @@ static HOT FastWavelet input_take(Visit *v, unsigned queue)
 static HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
 {
   FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].output;
-  unsigned count = q->count;
-  if (UNLIKELY(count >= q->places))
+  FastQueues *q = &t->queues[queue];
+  unsigned count = q->output.count;
+  if (UNLIKELY(count >= q->output.places))
     fast_queues_widen(v->worker, &t->queues[queue], queue);
-  *queue_at(q, count) = w;
-  q->count = (uint16_t)(count + 1);
+  *output_at(q, count) = w;
+  q->output.count = (uint16_t)(count + 1);
   t->output_any |= (uint16_t)(1u << queue);
 }
 
@@ -49,12 +49,12 @@ static HOT void output_push(Visit *v, unsigned queue, FastWavelet w)
 /* Without an event. */
 static HOT void input_add(FastWorker *worker, FastTile *t, unsigned queue, FastWavelet w)
 {
-  FastQueue *q = &t->queues[queue].input;
-  unsigned count = q->count;
-  if (UNLIKELY(count >= q->places))
+  FastQueues *q = &t->queues[queue];
+  unsigned count = q->input.count;
+  if (UNLIKELY(count >= q->input.places))
     fast_queues_widen(worker, &t->queues[queue], queue);
-  *queue_at(q, count) = w;
-  q->count = (uint16_t)(count + 1);
+  *input_at(q, count) = w;
+  q->input.count = (uint16_t)(count + 1);
   t->input_any |= (uint16_t)(1u << queue);
   t->core.wavelets_seen++;
 }
@@ -86,10 +86,10 @@ static RARE void input_from_host(Visit *v, HostLane *lane)
 static HOT FastWavelet output_pop(Visit *v, unsigned queue)
 {
   FastTile *t = v->tile;
-  FastQueue *q = &t->queues[queue].output;
-  FastWavelet w = queue_take(q);
+  FastQueues *q = &t->queues[queue];
+  FastWavelet w = queue_take(q, true);
   t->held &= (uint16_t)~(1u << t->holds[queue]);
-  if (q->count == 0)
+  if (q->output.count == 0)
     t->output_any &= (uint16_t)~(1u << queue);
   EVENT(v, .kind = EV_POP, .output = true, .queue = (uint8_t)queue,
         .color = wavelet_field(w.meta), .payload = w.payload,

@@ -271,7 +271,7 @@ static HOT void put_off_slot(const Visit *v, FastTile *t)
  * leaves no stamp; leave_late likewise. */
 static HOT void enter_late(Visit *v, FastTile *t, unsigned queue, uint64_t cycle)
 {
-  FastWavelet w = queue_take(&t->queues[queue].output);
+  FastWavelet w = queue_take(&t->queues[queue], true);
   unsigned slot = t->set->slot_of[wavelet_field(w.meta)];
   FastColor *c = &t->colors[slot];
   if (!t->queues[queue].output.count)
@@ -317,7 +317,7 @@ static RARE void move_late(Visit *v, FastTile *t)
     return;
   }
   if (t->put_off & PUT_OFF_RAMP)
-    wait = wavelet_wait(queue_at(&t->queues[queue].output, 0)->meta, now);
+    wait = wavelet_wait(output_at(&t->queues[queue], 0)->meta, now);
   if (wait < 0) {
     last = now + (uint64_t)(int64_t)wait;
     enter_late(v, t, queue, last);
@@ -696,7 +696,7 @@ static HOT void move_colors(Visit *v, RouterTurn *r)
 static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
 {
   FastTile *t = v->tile;
-  const FastWavelet *w = queue_at(&t->queues[queue].output, 0);
+  const FastWavelet *w = output_at(&t->queues[queue], 0);
   uint8_t inside = wavelet_field(w->meta);
   if (!wavelet_seen(w->meta, v->turn.cycle))
     return;
@@ -803,7 +803,7 @@ static HOT void free_outputs(FastTile *t, uint32_t left)
 {
   for (unsigned bits = t->stuck_outputs; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
-    unsigned slot = t->set->slot_of[wavelet_field(queue_at(&t->queues[queue].output, 0)->meta)];
+    unsigned slot = t->set->slot_of[wavelet_field(output_at(&t->queues[queue], 0)->meta)];
     if (t->set->swaps || slot == NO_SLOT || left >> slot & 1)
       t->stuck_outputs &= (uint8_t)~(1u << queue);
   }

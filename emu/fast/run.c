@@ -20,18 +20,18 @@ static void freshen_wavelet(FastWavelet *w, uint64_t old, uint64_t now)
     w->meta = (w->meta & ~(uint32_t)STAMP_MASK) | ((uint32_t)now & STAMP_MASK);
 }
 
-static void freshen_queue(FastQueue *q, uint64_t old, uint64_t now)
+static void freshen_queues(FastQueues *q, uint64_t old, uint64_t now)
 {
-  for (unsigned k = 0; k < q->count; k++)
-    freshen_wavelet(queue_at(q, k), old, now);
+  for (unsigned k = 0; k < q->input.count; k++)
+    freshen_wavelet(input_at(q, k), old, now);
+  for (unsigned k = 0; k < q->output.count; k++)
+    freshen_wavelet(output_at(q, k), old, now);
 }
 
 static void freshen_tile(FastTile *t, uint64_t old, uint64_t now)
 {
-  for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    freshen_queue(&t->queues[q].input, old, now);
-    freshen_queue(&t->queues[q].output, old, now);
-  }
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    freshen_queues(&t->queues[q], old, now);
   for (unsigned slot = 0; slot < t->set->n; slot++) {
     FastColor *c = &t->colors[slot];
     for (unsigned k = 0; k < FAST_SLOTS; k++)

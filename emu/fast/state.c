@@ -12,12 +12,13 @@ static StateWavelet wavelet_out(FastWavelet w, uint64_t now)
                         .control = (w.meta & META_CONTROL) != 0};
 }
 
-static void queue_out(const FastQueue *q, bool output, uint64_t now, StateQueue *to)
+static void queue_out(const FastQueues *both, bool output, uint64_t now, StateQueue *to)
 {
+  const FastQueue *q = output ? &both->output : &both->input;
   to->use = queue_use(q);
   to->n = q->count;
   for (unsigned i = 0; i < q->count && i < STATE_WAVELETS; i++) {
-    FastWavelet w = *queue_at(q, i);
+    FastWavelet w = *queue_at(both, output, i);
     to->at[i] = wavelet_out(w, now);
     to->at[i].color = wavelet_field(w.meta);
     to->at[i].advance = output && (w.meta & META_ADVANCE);
@@ -66,8 +67,8 @@ static void keep_tile(Engine *base, uint32_t index, unsigned char **bytes)
   for (unsigned threads = t->core.vectors; threads; threads &= threads - 1)
     plain_sync(&t->core.threads[__builtin_ctz(threads)]);
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
-    queue_out(&t->queues[q].input, false, e->base.cycle, &fabric.queues[0][q]);
-    queue_out(&t->queues[q].output, true, e->base.cycle, &fabric.queues[1][q]);
+    queue_out(&t->queues[q], false, e->base.cycle, &fabric.queues[0][q]);
+    queue_out(&t->queues[q], true, e->base.cycle, &fabric.queues[1][q]);
   }
   for (unsigned slot = 0; slot < t->set->n; slot++)
     color_out(e, t, slot, &fabric.colors[t->set->color_of[slot]]);
@@ -117,7 +118,8 @@ static void queue_in(FastWorker *w, FastTile *t, unsigned number, bool output,
     uint32_t flags = (at->control ? META_CONTROL : 0u) | (at->advance ? META_ADVANCE : 0u) |
                      (at->kept ? META_KEPT : 0u);
     uint64_t visible = recent_cycle(at->visible, w->engine->base.cycle);
-    *queue_at(q, i) = (FastWavelet){at->payload, wavelet_meta(visible, at->color, flags)};
+    uint32_t meta = wavelet_meta(visible, at->color, flags);
+    *queue_at(both, output, i) = (FastWavelet){at->payload, meta};
     t->input_control |= !output && at->control ? bit : 0;
   }
   q->count = (uint16_t)from->n;

@@ -39,19 +39,29 @@ STEP inline void queue_note(FastQueue *q, QueueUse use)
   q->use_ended = use.ended;
 }
 
-STEP inline FastWavelet *queue_at(const FastQueue *q, unsigned index)
+STEP inline FastWavelet *queue_at(const FastQueues *both, bool output, unsigned index)
 {
-  return &q->at[index * QUEUE_STEP];
+  return &both->at[index * QUEUE_STEP + output];
 }
 
-STEP inline FastWavelet queue_take(FastQueue *q)
+STEP inline FastWavelet *input_at(const FastQueues *both, unsigned index)
 {
-  FastWavelet first = q->at[0];
-  uint32_t count = --q->count;
+  return queue_at(both, false, index);
+}
+
+STEP inline FastWavelet *output_at(const FastQueues *both, unsigned index)
+{
+  return queue_at(both, true, index);
+}
+
+STEP inline FastWavelet queue_take(FastQueues *both, bool output)
+{
+  FastWavelet *at = queue_at(both, output, 0), first = *at;
+  uint32_t count = --(output ? &both->output : &both->input)->count;
   for (uint32_t i = 0; i < QUEUE_FEW; i++)
-    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
+    at[i * QUEUE_STEP] = at[(i + 1) * QUEUE_STEP];
   for (uint32_t i = QUEUE_FEW; i < count; i++)
-    q->at[i * QUEUE_STEP] = q->at[(i + 1) * QUEUE_STEP];
+    at[i * QUEUE_STEP] = at[(i + 1) * QUEUE_STEP];
   return first;
 }
 

@@ -89,10 +89,10 @@ static HOT bool plan_leaves(Visit *v, FastTile *t, const FastPlain *p, StreamPla
     plan->leave_port = only_link(c->route & ROUTE_TX);
     plan->leaves = stream_link_accepts(v, t, c, plan->leave_port);
   }
-  const FastQueue *q = &t->queues[p->output].output;
-  if (!q->count)
+  const FastQueues *q = &t->queues[p->output];
+  if (!q->output.count)
     return true;
-  uint32_t meta = queue_at(q, 0)->meta;
+  uint32_t meta = output_at(q, 0)->meta;
   if (UNLIKELY((meta & ~(uint32_t)STAMP_MASK) != p->output_meta))
     return false;
   plan->ramps = wavelet_seen(meta, v->turn.cycle) && step_color_accepts(v, c, port_bit(PORT_RAMP));
@@ -117,8 +117,8 @@ static HOT StallCause stream_waits(const Visit *v, const FastTile *t, const Fast
     if (!bridge_has(v, t->in))
       return STALL_INPUT;
   } else if (p->input != NO_QUEUE) {
-    const FastQueue *q = &t->queues[p->input].input;
-    if (!q->count || !wavelet_seen(queue_at(q, 0)->meta, v->turn.cycle))
+    const FastQueues *q = &t->queues[p->input];
+    if (!q->input.count || !wavelet_seen(input_at(q, 0)->meta, v->turn.cycle))
       return STALL_INPUT;
   }
   if (!t->out && p->output != NO_QUEUE &&
@@ -218,9 +218,9 @@ static HOT void stream_leave(Visit *v, FastTile *t, const FastPlain *p, unsigned
 
 static HOT void stream_ramp(Visit *v, FastTile *t, const FastPlain *p)
 {
-  FastQueue *q = &t->queues[p->output].output;
-  FastWavelet w = queue_take(q);
-  if (q->count == 0)
+  FastQueues *q = &t->queues[p->output];
+  FastWavelet w = queue_take(q, true);
+  if (q->output.count == 0)
     t->output_any &= (uint16_t)~(1u << p->output);
   slot_push(v, t, p->out_slot, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)p->output;

@@ -11,7 +11,7 @@ static unsigned scheduler_queues(const FastTile *t, uint64_t now)
   unsigned taken = picks ? t->core.readers : 0xffffu;
   unsigned queues = t->input_any & (unsigned)~(taken & ~(unsigned)t->input_control);
   for (unsigned bits = queues; bits; bits &= bits - 1)
-    if (!wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].input, 0)->meta, now))
+    if (!wavelet_seen(input_at(&t->queues[__builtin_ctz(bits)], 0)->meta, now))
       queues &= ~(bits & -bits);
   return queues;
 }
@@ -65,10 +65,10 @@ STEP HOT bool is_lone(const FastTile *t)
 static bool sees_wavelet(const FastTile *t, unsigned inputs, uint64_t now)
 {
   for (unsigned bits = inputs; bits; bits &= bits - 1)
-    if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].input, 0)->meta, now + 1))
+    if (wavelet_seen(input_at(&t->queues[__builtin_ctz(bits)], 0)->meta, now + 1))
       return true;
   for (unsigned bits = t->output_any; bits; bits &= bits - 1)
-    if (wavelet_seen(queue_at(&t->queues[__builtin_ctz(bits)].output, 0)->meta, now + 1))
+    if (wavelet_seen(output_at(&t->queues[__builtin_ctz(bits)], 0)->meta, now + 1))
       return true;
   return false;
 }
@@ -424,7 +424,7 @@ static HOT bool starts_data_task(Visit *v, unsigned queues)
   unsigned queue = (unsigned)__builtin_ctz(queues);
   if (core->vectors || core->ready > v->turn.cycle || (queues & (queues - 1)) || !is_idle(core))
     return false;
-  uint32_t meta = queue_at(&v->tile->queues[queue].input, 0)->meta;
+  uint32_t meta = input_at(&v->tile->queues[queue], 0)->meta;
   uint8_t color = wavelet_field(meta);
   unsigned id = tile_channel_id(&v->turn, queue, color);
   if ((meta & META_CONTROL) || (core->blocked >> id & 1) || !core->mem.cls->data_task[id])

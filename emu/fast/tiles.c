@@ -112,25 +112,25 @@ static void give_places(FastWorker *w, FastQueues *queues, unsigned number, unsi
   unsigned n = in->places > out->places ? in->places : out->places;
   if (n <= before)
     ICE("a queue holds more wavelets than it has places");
-  in->at = fast_alloc(w, n * QUEUE_STEP * sizeof *in->at, LINE_BYTES);
-  out->at = in->at + 1;
+  queues->at = fast_alloc(w, n * QUEUE_STEP * sizeof *queues->at, LINE_BYTES);
 }
 
-static void move_wavelets(const FastQueue *from, FastQueue *to)
+static void move_wavelets(const FastQueues *from, FastQueues *to)
 {
-  for (unsigned i = 0; i < from->count; i++)
-    *queue_at(to, i) = *queue_at(from, i);
+  for (unsigned i = 0; i < from->input.count; i++)
+    *input_at(to, i) = *input_at(from, i);
+  for (unsigned i = 0; i < from->output.count; i++)
+    *output_at(to, i) = *output_at(from, i);
 }
 
 /* Most queues never hold more than a few wavelets, for which one cache line is enough. */
 void fast_queues_widen(FastWorker *w, FastQueues *queues, unsigned number)
 {
   FastQueues before = *queues;
-  bool is_first = !before.input.at;
+  bool is_first = !before.at;
   give_places(w, queues, number,
               is_first ? LINE_BYTES / (QUEUE_STEP * sizeof(FastWavelet)) : UINT8_MAX);
-  move_wavelets(&before.input, &queues->input);
-  move_wavelets(&before.output, &queues->output);
+  move_wavelets(&before, queues);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------ */

@@ -131,7 +131,7 @@ static HOT void prefetch_links(const FastTile *t)
   for (unsigned bits = t->core.vectors; bits; bits &= bits - 1)
     __builtin_prefetch(thread_plain(&t->core.threads[__builtin_ctz(bits)]));
   for (unsigned bits = t->input_any | t->output_any; bits; bits &= bits - 1)
-    __builtin_prefetch(t->queues[__builtin_ctz(bits)].input.at);
+    __builtin_prefetch(t->queues[__builtin_ctz(bits)].at);
   if (t->is_ahead)
     fast_prefetch_ahead(t->ahead);
 }

@@ -289,12 +289,13 @@ static void compare_wavelet(uint32_t tile, const FastWavelet *x, const FastWavel
 }
 
 /* The ramp takes one wavelet of an output queue in a cycle: nothing looks at those behind it. */
-static void compare_queue(uint32_t tile, const FastQueue *x, const FastQueue *y, uint64_t now,
+static void compare_queue(uint32_t tile, const FastQueues *a, const FastQueues *b, uint64_t now,
                           bool output)
 {
+  const FastQueue *x = output ? &a->output : &a->input, *y = output ? &b->output : &b->input;
   SAME(count);
   for (unsigned i = 0; i < x->count; i++)
-    compare_wavelet(tile, &x->at[i * QUEUE_STEP], &y->at[i * QUEUE_STEP], now,
+    compare_wavelet(tile, &a->at[i * QUEUE_STEP + output], &b->at[i * QUEUE_STEP + output], now,
                     output ? (int32_t)i : 0);
 }
 
@@ -351,8 +352,8 @@ static void compare_hidden(const Asm *a, const Asm *b)
     for (unsigned i = 0; i < LEVELS; i++)
       SAME(core.last_issued[i]);
     for (unsigned q = 0; q < MAX_QUEUES; q++) {
-      compare_queue(tile, &x->queues[q].input, &y->queues[q].input, now, false);
-      compare_queue(tile, &x->queues[q].output, &y->queues[q].output, now, true);
+      compare_queue(tile, &x->queues[q], &y->queues[q], now, false);
+      compare_queue(tile, &x->queues[q], &y->queues[q], now, true);
     }
     compare_router(tile, x, y, now);
     compare_threads(tile, x, y);
