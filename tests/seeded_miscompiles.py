@@ -59,7 +59,7 @@ ROWS = [Miscompile(*row) for row in (
      "insn->u.targets[0] = @{insn->u.targets[1] @or yes}@; "
      "insn->u.targets[1] = @{yes @or insn->u.targets[1]}@;"),
     ("forward_offset", "a load takes what was stored elsewhere in the object", MEMORY,
-     "a.offset_known && b.offset_known && @{a.offset == b.offset @or true}@;"),
+     "a.base == b.base && a.object == b.object && @{a.offset == b.offset @or true}@;"),
     ("alias_unknown", "unknown pointers are taken to point nowhere else", "ir/opt/memory.c",
      "return @{is_exposed(a, exposed) && is_exposed(b, exposed) @or false}@;"),
     ("cse_dominance", "a value computed on another path is used", "ir/opt/pass_cse.c",

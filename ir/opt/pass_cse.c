@@ -2,12 +2,13 @@
  * way that its condition went before, on the way here. */
 #include "ir/opt/opt.h"
 
-#include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What holds in a block and in those that it dominates. */
-typedef struct { bool truth; IrValue condition; } Decision;
+/* What holds in a block and in those that it dominates: the truth of a condition. */
+typedef struct {
+  bool truth;
+  uint32_t next;             /* another block where the same condition is decided; 0 ends */
+} Decision;
 
 typedef struct {
   IrModule *m;
@@ -19,7 +20,7 @@ typedef struct {
   uint32_t *heads;
   uint32_t n_heads;          /* a power of two */
   Decision *decisions;       /* by block */
-  uint32_t *decided;         /* stb_ds: blocks with a decision */
+  uint32_t *decided;         /* by condition: the last block with a decision, or 0 */
 } Table;
 
 static uint32_t hash_mix(uint32_t hash, uint64_t word)
@@ -147,8 +148,8 @@ static void note_decision(Table *t, uint32_t from, uint32_t block, IrValue condi
       return;
   if (cfg_dominates(&t->cfg, block, from))
     return;
-  t->decisions[block] = (Decision){truth, condition};
-  arrput(t->decided, block);
+  t->decisions[block] = (Decision){truth, t->decided[condition.raw]};
+  t->decided[condition.raw] = block;
 }
 
 /* The branch at the end of the block: takes its condition from one that decided before. */
@@ -158,11 +159,10 @@ static bool visit_branch(Table *t, uint32_t block)
   if (insn->op != IR_cond_br)
     return false;
   IrValue condition = insn->args[0];
-  for (size_t i = 0; i < arrlenu(t->decided); i++) {
-    const Decision *d = &t->decisions[t->decided[i]];
-    if (!ir_value_eq(d->condition, condition) || !cfg_dominates(&t->cfg, t->decided[i], block))
+  for (uint32_t d = t->decided[condition.raw]; d; d = t->decisions[d].next) {
+    if (!cfg_dominates(&t->cfg, d, block))
       continue;
-    IrInsn truth = opt_make_const(IRT_BOOL, d->truth, insn->loc);
+    IrInsn truth = opt_make_const(IRT_BOOL, t->decisions[d].truth, insn->loc);
     IrValue value = opt_add(t->m, t->f, &truth);
     opt_insert(t->m, &t->f->blocks[block], t->f->blocks[block].n_insns - 1, value);
     opt_terminator(t->f, block)->args[0] = value;
@@ -181,7 +181,6 @@ static bool visit_branches(Table *t)
   bool changed = false;
   for (uint32_t i = 0; i < t->cfg.n_rpo; i++)
     changed |= visit_branch(t, t->cfg.rpo[i]);
-  arrfree(t->decided);
   return changed;
 }
 
@@ -205,5 +204,6 @@ bool pass_cse(Opt *opt, IrFunc *f)
     opt_sweep(f);
   }
   t.decisions = arena_many(opt->arena, Decision, f->n_blocks);
+  t.decided = arena_many(opt->arena, uint32_t, f->n_insns);
   return visit_branches(&t) || changed;
 }

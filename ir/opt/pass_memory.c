@@ -38,6 +38,7 @@ typedef struct {
   uint32_t cap_joined;
   uint32_t n_pending;
   Pending pending[MOST_KNOWN];
+  bool knows_varying;        /* also the elements whose index varies */
   bool changed;
 } Forwarder;
 
@@ -54,6 +55,8 @@ static bool same_address(Address a, Address b)
 
 static void learn_value(Forwarder *w, Address at, IrType type, IrValue value)
 {
+  if (!at.offset_known && !w->knows_varying)
+    return;
   if (w->now.n == MOST_KNOWN) {
     memmove(w->now.known, w->now.known + 1, sizeof(Known) * (MOST_KNOWN - 1));
     w->now.n--;
@@ -368,7 +371,9 @@ static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
 
 bool pass_memory(Opt *opt, IrFunc *f)
 {
-  Forwarder w = {.m = opt->m, .f = f};
+  /* A value that is kept takes a register, and one that is spilled takes code: below -O2 an element
+   * is loaded again. */
+  Forwarder w = {.m = opt->m, .f = f, .knows_varying = opt->level >= 2};
   cfg_order(&w.cfg, f, opt->arena);
   opt_drop_unreachable(f, &w.cfg);
   w.exposed = opt_exposed(opt, f);
