@@ -44,9 +44,10 @@ def test_flow_in_a_cube(tmp_path, size, arch):
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
-def test_a_flow_on_four_tiles_fits_their_memory(tmp_path, arch):
+@pytest.mark.parametrize("level", ["-O1", "-O2"])
+def test_a_flow_on_four_tiles_fits_their_memory(tmp_path, arch, level):
     """As the claim runs it, for 50 iterations; a quarter of the points leaves little room."""
-    harness.compile("samples/npb/lu/layout.csl", tmp_path / "lu.bin", f"--arch={arch}",
+    harness.compile("samples/npb/lu/layout.csl", tmp_path / "lu.bin", level, f"--arch={arch}",
                     params={"width": 2, "height": 2, "iterations": npb_run.LU_ITERATIONS})
 
 

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Few things are worth remembering at a time; the oldest goes. */
-enum { MOST_KNOWN = 24, MOST_DEPTH = 64 };
+/* Few things are worth remembering at a time; the oldest goes.  Of elements whose index varies
+ * fewer are: each takes a register as long as it may be loaded again. */
+enum { MOST_KNOWN = 24, MOST_VARYING = 2, MOST_DEPTH = 64 };
 
 typedef struct {
   Address at;
@@ -53,14 +54,37 @@ static bool same_address(Address a, Address b)
 
 /* ---- loads ------------------------------------------------------------------------- */
 
+static void forget_at(State *s, uint32_t i)
+{
+  s->n--;
+  memmove(s->known + i, s->known + i + 1, sizeof(Known) * (s->n - i));
+}
+
+static uint32_t count_varying(const State *s)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->n; i++)
+    n += !s->known[i].at.offset_known;
+  return n;
+}
+
+/* There is one. */
+static uint32_t first_varying(const State *s)
+{
+  uint32_t i = 0;
+  while (s->known[i].at.offset_known)
+    i++;
+  return i;
+}
+
 static void learn_value(Forwarder *w, Address at, IrType type, IrValue value)
 {
   if (!at.offset_known && !w->knows_varying)
     return;
-  if (w->now.n == MOST_KNOWN) {
-    memmove(w->now.known, w->now.known + 1, sizeof(Known) * (MOST_KNOWN - 1));
-    w->now.n--;
-  }
+  if (!at.offset_known && count_varying(&w->now) == MOST_VARYING)
+    forget_at(&w->now, first_varying(&w->now));
+  if (w->now.n == MOST_KNOWN)
+    forget_at(&w->now, 0);
   w->now.known[w->now.n++] = (Known){.at = at, .type = type, .value = value};
 }
 
