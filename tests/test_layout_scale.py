@@ -213,12 +213,43 @@ def test_elements_of_arrays_are_words_of_many_tiles(width, length, arch, level, 
 
 
 def test_the_library_plans_for_all_tiles_of_a_large_rectangle(tmp_path):
-    """The plan of 925 tiles takes more steps than a program may spend on computing alone."""
+    """The search for the best tree of n tiles takes about n log n steps."""
     params = {"width": 25, "height": 37, "shape": 2, "what": 2, "pattern_a": 5, "pattern_b": 4,
               "step": 0, "root_a": 176, "root_b": 364, "shared": 1, "in_place": 1, "with_task": 0,
               "element": 4, "operation": 2, "skew": 0, "first": 19, "second": 28, "third": 16}
     layout = harness.ROOT / "tests/stdlib/lines/layout.csl"
-    harness.compile(layout, tmp_path / "plan.bin", params=params)
+    harness.compile(layout, tmp_path / "plan.bin", "--comptime-step-limit=1000000", params=params)
+
+
+COUNTS = """
+fn count(n: u32) u32 {
+  var counted = @zeros([8000]u32);
+  for (@range(u32, n)) |i| {
+    counted[i % 8000] += 1;
+    const copy = counted;
+  }
+  return counted[0];
+}
+"""
+
+
+def test_the_library_may_compute_longer_than_a_program(tmp_path):
+    """A program that computes for ten million steps is taken for one that has no end."""
+    library = tmp_path / "library"
+    library.mkdir()
+    for folder in (library, tmp_path):
+        (folder / "counts.csl").write_text(COUNTS)
+    (tmp_path / "pe.csl").write_text("")
+    layout = tmp_path / "layout.csl"
+    for name, turns, code in (("counts.csl", 100, 0), ("counts.csl", 3000, 1),
+                              ("<counts>", 3000, 0)):
+        layout.write_text(f"""layout {{
+  @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{{}});
+  const n = @import_module("{name}").count({turns});
+}}""")
+        ran = harness.cslc(layout, "-o", tmp_path / "p.bin", expect=code,
+                           env={"CSL_STDLIB": str(library)})
+        assert ("[too_many_steps]" in ran.err) == bool(code), ran.err
 
 
 def test_memory_is_that_of_the_emulator_alone(tmp_path):
