@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Published programs give fabric DSDs the extent 1 where the other operand decides. */
-enum { WALK_DEPTH = 24, WALK_CALLS = 4096, STANDS_FOR_ANY = 1, ENDLESS_LENGTH = 0x7fff };
+enum { WALK_DEPTH = 24, WALK_CALLS = 4096, STANDS_FOR_ANY = 1 };
 static const uint32_t ALL_COLORS = (1u << MAX_COLORS) - 1;
 
 /* Times in a run: 0, 1 or FABRIC_MANY. */
@@ -177,17 +177,6 @@ static bool known_descriptor(const IrFunc *f, IrValue v, KnownDesc *known)
   }
   return insn->op == IR_dsd_set && known_descriptor(f, insn->args[0], known) &&
          apply_setting(f, insn, known);
-}
-
-/* Elements that a descriptor describes; 0: it leaves that to the other operands. */
-static uint32_t descriptor_length(const Descriptor *d)
-{
-  if (d->kind != DESC_MEM4D)
-    return d->length;
-  uint32_t n = 1;
-  for (size_t i = 0; i < ARRAY_COUNT(d->lengths); i++)
-    n *= d->lengths[i];
-  return n;
 }
 
 static void mark_escapes(const IrInsn *insn, bool *escapes)

@@ -561,19 +561,41 @@ static bool is_float_width(const DsdOp *op, VecElem elem)
   return elem == VE_F16 || (elem == VE_F32 && !is_move);
 }
 
-/* The width of the elements comes from the operation, not from the DSD.  Integers are left alone:
- * buffers of integers hold anything. */
+/* Elements that the sources in memory, or without these the destination there, let the operation
+ * move; 0: another operand decides, or it is not known. */
+static uint32_t moved_elements(const Sema *s, const DsdOp *op)
+{
+  const OpOperand *order[] = {&op->src0, &op->src1, &op->dest};
+  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    if (!is_vector(order[i]))
+      continue;
+    if (order[i]->kind == IRV_DSR || order[i]->fifo != 0 || is_fabric(order[i]) ||
+        !dsd_is_comptime(s, order[i]->value))
+      return 0;
+    PoolKey dsd = pool_key(s->pool, order[i]->value.value);
+    uint32_t n = descriptor_length(&dsd.u.dsd.desc.desc);
+    if (n > 0)
+      return n < ENDLESS_LENGTH ? n : 0;
+  }
+  return 0;
+}
+
+/* The width of the elements comes from the operation, not from the DSD.  Integers are left alone
+ * while they fit into the array: buffers of integers hold anything. */
 static void warn_of_width(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
 {
-  if (o->kind != IRV_DSD || !is_float_width(op, elem))
+  if (o->kind != IRV_DSD)
     return;
+  unsigned bytes = vec_elem_bytes(elem);
   PoolId element = dsd_element(s, o->value);
-  if (!dsd_is_over_floats(s, element))
-    return;
-  if (type_bytes(s->pool, element) == vec_elem_bytes(elem))
-    return;
-  diag_float_width(s->diags, o->node->span, op->name, 8 * vec_elem_bytes(elem), element);
-  diag_float_width_help(s->diags, o->node->span);
+  bool is_other = is_float_width(op, elem) && dsd_is_over_floats(s, element) &&
+                  type_bytes(s->pool, element) != bytes;
+  if (is_other) {
+    diag_float_width(s->diags, o->node->span, op->name, 8 * bytes, element);
+    diag_float_width_help(s->diags, o->node->span);
+  } else {
+    dsd_warn_of_reach(s, o->value, op->name, bytes, moved_elements(s, op), o->node->span);
+  }
 }
 
 /* Mostly a quotient that has become 0: the operation is over at once, and nothing else says so. */

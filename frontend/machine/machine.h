@@ -243,4 +243,9 @@ struct LayoutResult {
   uint8_t stream_color;          /* between the host and the streams' tiles */
 };
 
+/* An extent from here on stands for operations without an end. */
+enum { ENDLESS_LENGTH = 0x7fff };
+/* Elements that a descriptor describes; 0: it leaves that to the other operands. */
+uint32_t descriptor_length(const Descriptor *d);
+
 #endif
