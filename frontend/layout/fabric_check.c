@@ -509,21 +509,45 @@ static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned 
   diag_floats_help(c->session->diags, at);
 }
 
+static bool packs_pairs(const FabricCheck *c, const FabricUse *use)
+{
+  bool packs = use->simd == SIMD_DEFAULT ? release_of(c->session) == SDK_2 : use->simd != SIMD_OFF;
+  return use->may_pack && packs;
+}
+
+static bool sends_no_singles(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  (void)c;
+  return use->float_bits != bits;
+}
+
+/* Bits of the numbers that an operation takes, if floats of another width cannot be meant for it;
+ * 0: unknown.  Integers of 16 bits take the lower half of each wavelet.  One alone may be a header,
+ * and so may all if something besides floats of 32 bits comes. */
+static unsigned number_bits(FabricCheck *c, uint32_t tile, const FabricUse *use)
+{
+  if (use->float_bits != 0 || use->element_bytes != 2 || use->length <= 1 || packs_pairs(c, use) ||
+      find_upstream(c, tile, use->color, sends_no_singles, 32).use)
+    return use->float_bits;
+  return 16;
+}
+
 static void check_floats(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const FabricUses *uses = uses_at(c, tile);
   check_float(c, tile, color, uses->task_floats[color], uses->task_span[color]);
-  for (uint32_t i = 0; i < uses->n; i++)
-    if (!uses->uses[i].is_send && uses->uses[i].color == color)
-      check_float(c, tile, color, uses->uses[i].float_bits, uses->uses[i].span);
+  for (uint32_t i = 0; i < uses->n; i++) {
+    const FabricUse *use = &uses->uses[i];
+    if (!use->is_send && use->color == color)
+      check_float(c, tile, color, number_bits(c, tile, use), use->span);
+  }
 }
 
 /* ---- two elements per wavelet for a task of one ---------------------------------------------- */
 
 static bool sends_two_each(const FabricCheck *c, const FabricUse *use, unsigned bits)
 {
-  bool packs = use->simd == SIMD_DEFAULT ? release_of(c->session) == SDK_2 : use->simd != SIMD_OFF;
-  return use->may_pack && packs && 8u * use->element_bytes == bits && use->length != 1;
+  return packs_pairs(c, use) && 8u * use->element_bytes == bits && use->length != 1;
 }
 
 static void check_half_task(FabricCheck *c, uint32_t tile, unsigned color)
