@@ -665,8 +665,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (old->is_explicit) {
     diag_queue_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
     sema_first_here(s, at, old->span);
-    uint32_t colors = old->colors | (slot.has_color ? 1u << slot.color : 0);
-    if (colors & (uint32_t)sema_machine(s)->memcpy_colors)
+    old->refused |= slot.has_color ? 1u << slot.color : 0;
+    if ((old->colors | old->refused) & (uint32_t)sema_machine(s)->memcpy_colors)
       diag_queue_of_memcpy(s->diags, at);
     return operand_poison();
   }

@@ -30,6 +30,7 @@ typedef struct {
   uint8_t color;
   bool has_color;
   uint32_t colors;         /* all that it serves, a bit each */
+  uint32_t refused;        /* those of an @initialize_queue that was one too many */
   Priority priority;
   StrId name;
   Span span;

@@ -80,7 +80,7 @@ static void serve_color(QueueSlot *slot, uint8_t color)
 static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, Span other)
 {
   const QueueSlot *slot = &s->setup->queues[is_output][queue];
-  uint32_t more = slot->colors & ~(1u << slot->color);
+  uint32_t more = slot->colors & ~(1u << slot->color | slot->refused);
   bool has_own = !is_output || s->session->options->arch == ARCH_WSE3;
   if (!slot->is_explicit || !slot->has_color || more == 0 || !has_own)
     return;
