@@ -310,3 +310,21 @@ comptime {
 """
     words = stdlib_run.run(tmp_path, text, {"words": ("u16", 1)}, arch="wse2", engine=engine)
     assert words["words"].tolist() == [1]
+
+
+@pytest.mark.parametrize("sides, arch, code", [
+    (".{ EAST, WEST }", "wse3", 1), ("[2]direction{ EAST, WEST }", "wse3", 1),
+    (".{ EAST }", "wse3", 0), ("EAST", "wse3", 0), (".{ EAST, WEST }", "wse2", 0)])
+def test_reset_routes_takes_one_input_on_wse3(tmp_path, sides, arch, code):
+    (tmp_path / "p.csl").write_text(f"""
+const tile = @import_module("<tile_config>");
+const id = @get_local_task_id(9);
+task main() void {{
+  tile.color_config.reset_routes(@get_color(3), .{{ .rx = {sides}, .tx = RAMP }});
+}}
+comptime {{ @bind_local_task(main, id); @activate(id); }}
+layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0, "p.csl", .{{}}); }}
+""")
+    done = harness.cslc(tmp_path / "p.csl", f"--arch={arch}", "-o", tmp_path / "p.bin", expect=code)
+    assert ("on wse3, .rx of reset_routes is one direction" in done.err) == bool(code)
+    assert ("p.csl:5:" in done.err) == bool(code)
