@@ -49,6 +49,7 @@ Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc)
 {
   PoolKey key = pool_key(s->pool, dsd.value);
   key.u.dsd.desc = desc;
+  key.u.dsd.is_changed = true;
   return dsd_with_key(s, dsd, &key);
 }
 
@@ -724,6 +725,7 @@ Operand builtin_set_dsd_base_addr(Sema *s, const NodeBuiltinCall *call, Span at,
     if (pool_eq(value, POOL(POISON)) || !address_of_pointer(s, value, span, &key.u.dsd.desc))
       return operand_poison();
     key.u.dsd.element = pointee_element(s, base.type).raw;
+    key.u.dsd.is_changed = true;
     return dsd_with_key(s, dsd, &key);
   }
   return dsd_set(s, dsd, DSRF_BASE, sema_ir(s, base));

@@ -561,23 +561,21 @@ static bool is_float_width(const DsdOp *op, VecElem elem)
   return elem == VE_F16 || (elem == VE_F32 && !is_move);
 }
 
-/* Elements that the sources in memory, or without these the destination there, let the operation
- * move; 0: another operand decides, or it is not known. */
-static uint32_t moved_elements(const Sema *s, const DsdOp *op)
+/* The operand that gives the operation its length: the first source that has one. */
+static MovedElements moved_elements(const Sema *s, const DsdOp *op)
 {
   const OpOperand *order[] = {&op->src0, &op->src1, &op->dest};
   for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
     if (!is_vector(order[i]))
       continue;
-    if (order[i]->kind == IRV_DSR || order[i]->fifo != 0 || is_fabric(order[i]) ||
-        !dsd_is_comptime(s, order[i]->value))
-      return 0;
+    if (order[i]->kind == IRV_DSR || order[i]->fifo != 0 || !dsd_is_comptime(s, order[i]->value))
+      break;
     PoolKey dsd = pool_key(s->pool, order[i]->value.value);
     uint32_t n = descriptor_length(&dsd.u.dsd.desc.desc);
     if (n > 0)
-      return n < ENDLESS_LENGTH ? n : 0;
+      return (MovedElements){n < ENDLESS_LENGTH ? n : 0, is_fabric(order[i])};
   }
-  return 0;
+  return (MovedElements){0, false};
 }
 
 /* The width of the elements comes from the operation, not from the DSD.  Integers are left alone

@@ -17,9 +17,11 @@ static inline bool dsd_has_elements_of(uint32_t bytes)
 }
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
-/* Warns if an operation with elements of `bytes`, `moved` of them (0: not known), leaves the
- * variable below a comptime memory DSD. */
-void dsd_warn_of_reach(Sema *s, Operand dsd, const char *op, unsigned bytes, uint32_t moved,
+/* Elements that an operation moves; 0: not known.  A control wavelet may end it before. */
+typedef struct { uint32_t count; bool may_be_fewer; } MovedElements;
+/* Warns if an operation with elements of `bytes` leaves the variable below a comptime memory
+ * DSD. */
+void dsd_warn_of_reach(Sema *s, Operand dsd, const char *op, unsigned bytes, MovedElements moved,
                        Span span);
 /* `.{ .high = true }` and the like; false after reporting. */
 bool setting_priority(Sema *s, const Setting *field, Priority *priority);

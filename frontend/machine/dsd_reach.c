@@ -45,7 +45,16 @@ static bool is_within(ByteRange r, int64_t bytes)
   return r.first >= 0 && r.end <= bytes;
 }
 
-void dsd_warn_of_reach(Sema *s, Operand dsd, const char *op, unsigned bytes, uint32_t moved,
+/* Elements of the DSD that the operation surely reaches; 0: not known. */
+static uint32_t reached_elements(const Descriptor *d, MovedElements moved)
+{
+  uint32_t own = descriptor_length(d);
+  if (d->kind == DESC_MEM4D)
+    return moved.count < own ? 0 : own;
+  return moved.may_be_fewer && own < moved.count ? own : moved.count;
+}
+
+void dsd_warn_of_reach(Sema *s, Operand dsd, const char *op, unsigned bytes, MovedElements moved,
                        Span span)
 {
   if (!dsd_is_comptime(s, dsd))
@@ -53,22 +62,22 @@ void dsd_warn_of_reach(Sema *s, Operand dsd, const char *op, unsigned bytes, uin
   PoolKey key = pool_key(s->pool, dsd.value);
   const IrDesc *desc = &key.u.dsd.desc;
   const Descriptor *d = &desc->desc;
-  uint32_t own = descriptor_length(d);
   bool is_memory = d->kind == DESC_MEM1D || d->kind == DESC_MEM4D;
-  if (!is_memory || ir_global_is_none(desc->global) || d->flags & DESC_F_INDEX ||
-      own == 0 || own >= ENDLESS_LENGTH)
+  if (!is_memory || ir_global_is_none(desc->global) || d->flags & DESC_F_INDEX)
     return;
+  uint32_t own = descriptor_length(d), count = reached_elements(d, moved);
   uint32_t element = type_bytes(s->pool, (PoolId){key.u.dsd.element});
   uint32_t meant_bytes = dsd_has_elements_of(element) ? element : vec_elem_bytes(VE_I16);
   int64_t variable = type_bytes(s->pool, s->globals[desc->global.raw].type);
-  uint32_t count = d->kind == DESC_MEM1D && moved > 0 ? moved : own;
-  if (!is_within(reach_of(d, meant_bytes, own), variable))
-    return;            /* told where the DSD is made, or a shape for other arrays */
-  if (is_within(reach_of(d, bytes, count), variable))
+  if (count == 0 || is_within(reach_of(d, bytes, count), variable))
     return;
+  if (!key.u.dsd.is_changed && !is_within(reach_of(d, meant_bytes, own), variable))
+    return;            /* told where the DSD is made */
   diag_operation_reach(s->diags, span, op, count, 8 * bytes, variable);
   if (count > own)
     diag_operation_reach_length(s->diags, span, own);
-  else
+  else if (bytes != meant_bytes)
     diag_operation_reach_width(s->diags, span);
+  else
+    diag_operation_reach_change(s->diags, span);
 }

@@ -131,6 +131,7 @@ static void desc_words(const PoolKey *k, int32_t w[DESC_WORDS])
   *p++ = (int32_t)k->u.dsd.desc.global.raw;
   *p++ = (int32_t)k->u.dsd.name;
   *p++ = (int32_t)k->u.dsd.element;
+  *p++ = k->u.dsd.is_changed;
   while (p < w + DESC_WORDS)
     *p++ = 0;
 }

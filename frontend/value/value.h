@@ -88,8 +88,8 @@ typedef enum {
 } SymbolicKind;
 
 /* desc.global: of a Global; name: StrId.raw; element: PoolId.raw of the type behind the pointer
- * that gave the base, 0 if none did. */
-typedef struct { IrDesc desc; uint32_t name, element; } PoolDsd;
+ * that gave the base, 0 if none did; is_changed: it was made from another DSD. */
+typedef struct { IrDesc desc; uint32_t name, element; bool is_changed; } PoolDsd;
 
 /* What an id stands for, by value in and out; pointers are borrowed on the way in (copied) and
  * owned by the pool on the way out (they stay valid as long as the pool). */
