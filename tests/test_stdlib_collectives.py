@@ -130,3 +130,59 @@ comptime {{ @bind_local_task(main, main_id); @activate(main_id); }}
     assert ran.err.count("error: ") == 1, ran.err
     assert "dim_params is one axis of what get_params() returns: its member .x or .y" in ran.err
     assert "pe.csl:2:13: note: '<collectives_2d/pe>' imported here" in ran.err
+
+
+# Module: a role of another module in its place, a call, a member that the role lacks, whose role it is.
+OTHER_ROLES = {
+    "collectives/broadcast": ("m.run(1, buf);", "on", "of broadcast_tile in <collectives/layout>"),
+    "collectives/scan": ("m.run(1, buf, buf);", "p", "of scan_tile in <collectives/streams>"),
+    "mpi": ("m.bcast(buf, 1, 0);", "ring", "of mpi_tile in <mpi/layout>"),
+    "blas/gemv": ("m.run();", "scatters", "of gemv_tile in <blas/vector_layout>"),
+}
+
+
+@pytest.mark.parametrize("module", OTHER_ROLES)
+def test_the_role_of_another_module(tmp_path, module):
+    """One error, at the import that was given it, and what the module's file says of the parameter."""
+    call, member, whose = OTHER_ROLES[module]
+    (tmp_path / "layout.csl").write_text("""
+const collectives = @import_module("<collectives/layout>");
+layout {
+  const plan = collectives.reduce_plan(2, 0, collectives.pattern.chain, 8, 0);
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .role = collectives.reduce_tile(
+      x, 0, plan, x, WEST, EAST, [2]color{ @get_color(0), @get_color(1) }) });
+  }
+}
+""")
+    (tmp_path / "pe.csl").write_text(f"""param role: comptime_struct;
+const m = @import_module("<{module}>", .{{ .role = role }});
+var numbers = @zeros([4]f32);
+const buf: [*]f32 = &numbers;
+const main_id = @get_local_task_id(12);
+task main() void {{ {call} }}
+comptime {{ @bind_local_task(main, main_id); @activate(main_id); }}
+""")
+    ran = harness.cslc("layout.csl", "-o", tmp_path / "o", "--arch=wse3", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == 1, ran.err
+    given = (tmp_path / "pe.csl").read_text().splitlines()[1].rindex("role") + 1
+    assert (f"pe.csl:2:{given}: error: '<{module}>' takes another struct as its parameter 'role': "
+            f"this one has no member '{member}' [other_struct_bound]") in ran.err
+    assert f"note: 'role' declared here: {whose}\n" in ran.err
+
+
+def test_what_a_module_says_of_a_parameter(tmp_path):
+    """With a value of another type, too."""
+    (tmp_path / "pe.csl").write_text("""
+const m = @import_module("<collectives/reduce>", .{ .role = 3 });
+var numbers = @zeros([4]f32);
+const buf: [*]f32 = &numbers;
+layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl"); }
+task main() void { m.run(1, buf); }
+comptime { @bind_local_task(main, @get_local_task_id(12)); }
+""")
+    ran = harness.cslc("pe.csl", "--diag-format=json", "-o", "o", cwd=tmp_path, expect=1)
+    found = harness.diagnostics(ran.err)
+    assert [d["id"] for d in found] == ["bad_binding", "parameter_is", "imported_with"]
+    assert found[1]["message"] == "'role' declared here: of reduce_tile in <collectives/layout>"

@@ -347,3 +347,52 @@ Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *nam
         *name_span = options[k][i].span;
   return *name_span;
 }
+
+/* ---- parameters of library modules ----------------------------------------------------------- */
+
+/* The comment behind the code of a line, without its slashes; NULL if there is none. */
+static const char *comment_behind(Sema *s, Span code)
+{
+  size_t left;
+  FileId file = source_file_of(s->session->sources, code.off);
+  const char *text = source_text(s->session->sources, file, &left);
+  const char *from = text + (code.off - source_base(s->session->sources, file));
+  const char *end = memchr(from, '\n', left - (size_t)(from - text));
+  if (end == NULL)
+    end = text + left;
+  while (from + 2 < end && memcmp(from, "//", 2) != 0)
+    from++;
+  if (from + 2 >= end)
+    return NULL;
+  for (from += 2; from < end && *from == ' ';)
+    from++;
+  return arena_printf(s->arena, "%.*s", (int)(end - from), from);
+}
+
+void sema_note_param(Sema *s, const Decl *d)
+{
+  const char *name = sema_text(s, d->name);
+  bool is_library = sema_text(s, s->modules[d->module].path)[0] == '<';
+  const char *comment = is_library ? comment_behind(s, d->name_span) : NULL;
+  if (comment != NULL)
+    diag_parameter_is(s->diags, d->name_span, name, comment);
+  else
+    diag_declared_here(s->diags, d->name_span, name);
+}
+
+bool sema_report_other_struct(Sema *s, const Operand *base, StrId member)
+{
+  if (base->kind != OPR_COMPTIME || str_is_none(base->name) || !sema_in_library(s) ||
+      scope_find(s, base->name) != NULL)
+    return false;
+  Decl *d = sema_find_decl(s, s->now.module, base->name);
+  if (d == NULL || d->kind != DECL_PARAM || !pool_eq(d->value, base->value))
+    return false;
+  const ModuleInstance *m = &s->modules[s->now.module];
+  Span name_span;
+  diag_other_struct_bound(s->diags, module_binding_span(s, m, d->name, &name_span),
+                          sema_text(s, m->path), sema_text(s, d->name), sema_text(s, member));
+  sema_note_param(s, d);
+  d->state = DECL_FAILED;
+  return true;
+}

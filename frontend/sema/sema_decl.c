@@ -318,7 +318,7 @@ static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
     return sema_coerce(s, o, type, at);
   diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,
                    pool_type_of(s->pool, bound));
-  diag_declared_here(s->diags, d->name_span, sema_text(s, d->name));
+  sema_note_param(s, d);
   sema_note_alike(s, type, pool_type_of(s->pool, bound), at);
   return operand_poison();
 }

@@ -195,6 +195,11 @@ bool sema_note_foreign(Sema *s, const char *name, Span span);
 bool sema_note_other_language(Sema *s, const char *name, Span span);
 /* Where a parameter of the module is bound: the value, and the name beside it. */
 Span module_binding_span(Sema *s, const ModuleInstance *m, StrId name, Span *name_span);
+/* The parameter is declared here; of a library's, what stands behind its declaration, too. */
+void sema_note_param(Sema *s, const Decl *d);
+/* Is the value without the member a parameter of the library's module at hand?  Then the import has
+ * got the struct of another module: reports that, and the parameter is poison from now on. */
+bool sema_report_other_struct(Sema *s, const Operand *base, StrId member);
 
 /* ---- the walkers ---------------------------------------------------------------------------- */
 

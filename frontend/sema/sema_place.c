@@ -175,8 +175,10 @@ static Operand member_of(Sema *s, Operand base, StrId name, Span span)
       sema_note_declared(s, &base);
     return operand_poison();
   }
-  if (!find_field(&type, name, &i))
-    return report_member(s, &type, base.type, name, span);
+  if (!find_field(&type, name, &i)) {
+    bool is_reported = sema_report_other_struct(s, &base, name);
+    return is_reported ? operand_poison() : report_member(s, &type, base.type, name, span);
+  }
   if (s->session->listener)
     s->session->listener->on_field(s->session->listener->data, span, base.type);
   return type.kind == PK_UNION_TYPE ? union_member(s, base, i, span) : field_operand(s, base, i);
