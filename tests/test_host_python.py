@@ -61,6 +61,9 @@ def test_constructor_forms(program):
         assert "get_platform()" in message(SdkRuntime, "out", "simulator")
         assert "'TRACE'" in message(SdkRuntime, "out", msg_level="TRACE")
         assert "simfab_numthreads" in message(SdkRuntime, "out", simfab_numthreads=0)
+        said = message(SdkRuntime, "out", simfab_numthreads="5")
+        assert said == "simfab_numthreads must be an integer, not str", said    # no help on symbols
+        assert message(SdkRuntime, 3) == "bindir is the output directory of cslc, not 3"
         assert "num_threads" in message(SimfabConfig, num_threads=0)
         assert "emulator only" in message(get_platform, "10.0.0.1:9000")
         assert "no machine here" in message(get_system)

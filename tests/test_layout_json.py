@@ -1,6 +1,7 @@
 """Layouts made by host scripts: SdkLayout and --layout-json.  Regions, ports, paths around other
 regions, colors, streams, content of variables; and what is said of wrong ones."""
 import json
+import textwrap
 
 import pytest
 
@@ -521,6 +522,9 @@ def test_mistakes_of_a_script(tmp_path):
             "a color must be a Color, not 'c'": lambda: region.paint_all("c", [ramp]),
             "a region needs a name": lambda: layout.create_code_region("step.csl", "", 1, 1),
             "libs must be a list of str, not one": lambda: layout.compile("out", libs="lib"),
+            "libs must be a list of folders, which 3 is not":
+                lambda: layout.compile("out", libs=["lib", 3]),
+            "a region stands twice in the list": lambda: layout.vstack([region, region]),
             "f16_type must be a FP16TYPE, not 'bf16'":
                 lambda: layout.compile("out", f16_type="bf16"),
             "there is no program '/nowhere/cslc': cslc_prefix is the folder":
@@ -588,6 +592,48 @@ def place(mark):
     number = next(i for i, line in enumerate(lines, 1) if line.endswith("# " + mark))
     return f"{os.path.basename(__file__)}:{number}:{len(lines[number - 1]) - len(lines[number - 1].lstrip()) + 1}: "
 """
+
+
+CHANGES = ["region.set_param_all('n', 2)", "region.place(7, 7)",
+           "region.set_symbol_all('data', np.zeros(5, np.uint32), 5, 1)",
+           "region.paint_all(region.color('c'), [ways])",
+           "layout.create_code_region('bare.csl', 'b', 1, 1)",
+           "region.create_input_port(region.color('c'), Edge.TOP, [ways.set_input([])], 1)"]
+
+
+@pytest.mark.parametrize("change, then", [
+    *((change, "SdkRuntime('out', memcpy_required=False)") for change in CHANGES),
+    (CHANGES[0], ""), (CHANGES[-1], "layout.compile('out')")])
+def test_changes_after_compile_are_not_silent(tmp_path, change, then):
+    """The program does not have them: the next runtime says so, or the end of the script, and once.
+    A script that compiles again is right."""
+    (tmp_path / "bare.csl").write_text("export var nothing: u16 = 0;\n")
+    ran = script(tmp_path, f"""
+        ways = RoutingPosition().set_input([Route.WEST]).set_output([Route.EAST])
+        i, o = step("a", 1, 1, 1)
+        layout.create_input_stream(i), layout.create_output_stream(o)
+        region = layout._regions[0]
+        layout.compile("out")
+        {change}    # here
+        {then}
+        """)
+    here = next(n for n, line in enumerate((tmp_path / "run.py").read_text().splitlines(), 1)
+                if line.endswith("# here"))
+    said = f"run.py:{here}: this call came after compile(), and the program in {tmp_path / 'out'} "
+    assert ran.err.count(said) == ("compile" not in then)
+    assert ("RuntimeWarning" in ran.err) == ("SdkRuntime" in then)
+
+
+def test_a_script_that_fails_hears_nothing_of_changes(tmp_path):
+    (tmp_path / "bare.csl").write_text("export var nothing: u16 = 0;\n")
+    (tmp_path / "run.py").write_text(SCRIPT.replace("ARCH", "WSE3") + textwrap.dedent("""
+        layout.create_code_region("bare.csl", "b", 1, 1)
+        layout.compile("out")
+        step("a", 1, 1, 1)
+        raise KeyError("mine")
+        """))
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path, expect=1)
+    assert "KeyError" in ran.err and "after compile()" not in ran.err
 
 
 @pytest.mark.parametrize("wrong, said", [

@@ -10,8 +10,8 @@ __all__ = ["argument_words", "flag", "host_words", "whole"]
 _MOST = 2 ** 32 - 1        # what the library's numbers hold
 
 
-def whole(name, value, least=0, most=_MOST):
-    """A whole number from `least` to `most`, of any integer type."""
+def whole(name, value, least=0, most=_MOST, is_symbol=False):
+    """A whole number from `least` to `most`, of any integer type; that of a symbol, perhaps."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -20,9 +20,9 @@ def whole(name, value, least=0, most=_MOST):
             hint = "; `//` divides integers into integers"
         elif isinstance(value, np.ndarray):
             hint = "; are two arguments swapped?"
-        elif isinstance(value, str):
+        elif isinstance(value, str) and is_symbol:
             hint = "; get_id() gives the number of a symbol"
-        elif value is None:
+        elif value is None and is_symbol:
             hint = "; get_id() gives None for a symbol that the program does not export"
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}{hint}") from None
     if number < least:

@@ -4,10 +4,12 @@ The objects here only collect what a script says.  SdkLayout.compile() writes it
 lets cslc place it: choosing paths and colors is the compiler's work (docs/layout-json.md).
 """
 
+import atexit
 import enum
 import json
 import os
 import sys
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -384,18 +386,22 @@ class CodeRegion:
         return (0 <= at.x - self._place[0] < self.width
                 and 0 <= at.y - self._place[1] < self.height)
 
+    def _symbol_file(self, folder, name):
+        return Path(folder) / f"{_file_part(self.name)}.{_file_part(name)}.data"
+
+    def _write_symbols(self, folder):
+        for name, data, *_ in self._symbols:
+            self._symbol_file(folder, name).write_bytes(data.tobytes())
+
     def _json(self, folder):
-        symbols = []
-        for name, data, width, height, at in self._symbols:
-            file = Path(folder) / f"{_file_part(self.name)}.{_file_part(name)}.data"
-            file.write_bytes(data.tobytes())
-            symbols.append({"at": at, "name": name, "file": os.fspath(file), "columns": width,
-                            "rows": height, "element_bytes": data.itemsize,
-                            "elements": "floats" if data.dtype.kind == "f" else "integers"})
+        symbols = [{"at": at, "name": name, "file": os.fspath(self._symbol_file(folder, name)),
+                    "columns": width, "rows": height, "element_bytes": data.itemsize,
+                    "elements": "floats" if data.dtype.kind == "f" else "integers"}
+                   for name, data, width, height, at in self._symbols]
         return {"at": self._at, "placed": self._placed_at, "name": self.name,
                 "source": self._source, "x": self._place[0],
                 "y": self._place[1], "width": self.width, "height": self.height,
-                "params": self._params, "paint": self._paint, "symbols": symbols}
+                "params": list(self._params), "paint": list(self._paint), "symbols": symbols}
 
 
 def _texts(value):
@@ -422,6 +428,45 @@ def _target_of_fabric(path):
     return named.pop()
 
 
+# Layouts that have been compiled: calls after compile() are not in their programs.
+_compiled = weakref.WeakSet()
+
+
+def changes_after_compile(bindir=None):
+    """What to say of calls after compile(), of layouts in the folder or of all; each once."""
+    for layout in list(_compiled):
+        folder, description = layout._made
+        if bindir is not None and folder != bindir:
+            continue
+        line = _first_change(description, layout._description(folder))
+        if line is not None and line != layout._told:
+            layout._told = line
+            yield (f"{line}: this call came after compile(), and the program in {folder} does not "
+                   "have what it says; call compile() again after it")
+
+
+@atexit.register
+def _warn_of_changes():
+    if getattr(sys, "last_type", None) is None:
+        for text in changes_after_compile():
+            print(f"warning: {text}", file=sys.stderr)
+
+
+def _first_change(old, new):
+    """The script's line of what only the new description has; None if they are equal."""
+    for kind in ("regions", "ports", "connections", "streams", "colors"):
+        for n, item in enumerate(new[kind]):
+            before = old[kind][n] if n < len(old[kind]) else None
+            if before is None:
+                return item["at"]
+            for part in ("params", "paint", "symbols"):
+                if item.get(part) != before.get(part):
+                    return item[part][len(before[part])]["at"]
+            if item != before:
+                return item.get("placed", item["at"])
+    return None
+
+
 class SdkLayout:
     """Regions, the connections between their ports, and streams to the host."""
 
@@ -441,6 +486,7 @@ class SdkLayout:
         self._regions, self._ports, self._connections, self._streams = [], [], [], []
         self._colors, self._colors_at = {}, {}     # by name: the value, the script's line
         self._joined = set()       # names of ports
+        self._made = self._told = None     # folder and description of the last compile(), below
 
     def create_code_region(self, source, name, width, height):
         if any(region.name == name for region in self._regions):
@@ -526,7 +572,7 @@ class SdkLayout:
         raise ValueError(f"no region is at {loc}")
 
     def _stream(self, port, io_loc, io_buffer_size, output, prefix=""):
-        del io_buffer_size         # the emulated host has room
+        whole("io_buffer_size", io_buffer_size)    # but the emulated host has room
         self._own(port)
         if port._description["output"] != output:
             raise ValueError(f"port {port.name!r} is {_PORT_KINDS[not output]} port")
@@ -561,6 +607,8 @@ class SdkLayout:
                    for region in _listed("the regions", regions, CodeRegion)]
         if not regions:
             return 0
+        if len(set(regions)) != len(regions):
+            raise ValueError("a region stands twice in the list, and it has one place only")
         if origin is not None:
             _vector("the origin", origin)
         x, y = regions[0]._place if origin is None else (origin.x, origin.y)
@@ -576,20 +624,20 @@ class SdkLayout:
                 f16_type=None):
         """Compiles the layout into the folder `out_prefix` and returns what SdkRuntime takes. SDK
         1.x does not have the arguments whose default is None: they show a script for release 2."""
-        _listed("libs", [] if libs is None else libs, str)
+        for lib in _listed("libs", [] if libs is None else libs, str):
+            if not isinstance(lib, (str, os.PathLike)):
+                raise TypeError(f"libs must be a list of folders, which {lib!r} is not")
         if f16_type is not None:
             _of_type("f16_type", f16_type, _platform.FP16TYPE)
         release = {} if libs is cslc_prefix is f16_type is None else {"release": 2}
         folder = Path(out_prefix)
         folder.mkdir(parents=True, exist_ok=True)
+        for region in self._regions:
+            region._write_symbols(folder)
         description = folder / "layout.json"
-        description.write_text(json.dumps({
-            "format": 1, **release, "at": _here(),
-            "colors": [{"at": self._colors_at[n], "name": n, "value": v}
-                       for n, v in self._colors.items()],
-            "regions": [region._json(folder) for region in self._regions],
-            "ports": self._ports, "connections": self._connections, "streams": self._streams,
-        }, indent=1), encoding="utf-8")
+        description.write_text(json.dumps(
+            {"format": 1, **release, "at": _here(), **self._description(folder)}, indent=1),
+            encoding="utf-8")
         _compiler.run([f"--layout-json={description}", "-o", os.fspath(folder),
                        f"--arch={self._target.value}",
                        f"--fp16-format={(f16_type or _platform.FP16TYPE.F16).value}",
@@ -599,4 +647,16 @@ class SdkLayout:
             made = json.loads((folder / "out.json").read_text(encoding="utf-8"))
             (folder / "port_map.json").write_text(json.dumps(made["layout"]["streams"], indent=1),
                                                   encoding="utf-8")
+        self._made = folder.resolve(), self._description(folder.resolve())
+        _compiled.add(self)
         return _platform.SdkCompileArtifacts(folder)
+
+    def _description(self, folder):
+        """What cslc reads, but for what compile() is given."""
+        return {
+            "colors": [{"at": self._colors_at[n], "name": n, "value": v}
+                       for n, v in self._colors.items()],
+            "regions": [region._json(folder) for region in self._regions],
+            "ports": list(self._ports), "connections": list(self._connections),
+            "streams": list(self._streams),
+        }

@@ -149,6 +149,8 @@ class SdkRuntime(Tiles):
         if bindir is None and wafer is None:
             raise TypeError("SdkRuntime needs the output directory of cslc, or a wafer of a cluster")
         bindir = wafer.image if bindir is None else bindir
+        if not isinstance(bindir, (str, os.PathLike)):
+            raise TypeError(f"bindir is the output directory of cslc, not {bindir!r}")
         self.bindir = Path(bindir).resolve()
         if wafer:
             self._join(wafer)
@@ -189,6 +191,8 @@ class SdkRuntime(Tiles):
         if target is not None and target.value != arch:
             raise ValueError(f"{os.fspath(bindir)} was compiled for {arch}; the platform is "
                              f"{target}")
+        for text in _layout.changes_after_compile(self.bindir):
+            self._warn(text)
 
     def __enter__(self):
         self.load()
@@ -427,7 +431,7 @@ class SdkRuntime(Tiles):
             whole(name, value)
             for name, value in zip(("px", "py", "w", "h", "elem_per_pe"), region))
         return wse_lib.Transfer(
-            target=whole(what, target), streaming=streaming,
+            target=whole(what, target, is_symbol=True), streaming=streaming,
             is_16bit=data_type == MemcpyDataType.MEMCPY_16BIT and not streaming,
             x=x, y=y, width=width, height=height, x_step=1, y_step=1, elements=elements,
             order=wse_lib.ROW_MAJOR if order == MemcpyOrder.ROW_MAJOR else wse_lib.COL_MAJOR)
