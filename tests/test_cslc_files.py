@@ -31,6 +31,17 @@ def test_library_imports_stay_in_the_library(tmp_path, path):
     assert "[import_leaves_library]" in text
 
 
+def test_a_library_path_that_is_no_folder_is_shown(tmp_path):
+    """Only where an import is missing: a script may name folders that some programs need."""
+    text, _ = errors(tmp_path, f'{EMPTY}const m = @import_module("<mine>");\n'
+                               "comptime { @comptime_print(m.n); }", "--import-path=lib",
+                     f"--import-path={tmp_path}")
+    assert f", lib (there is no such folder), {tmp_path}\n" in text
+    (tmp_path / "p.csl").write_text(EMPTY)
+    ran = harness.cslc("--import-path=lib", "p.csl", "-o", "p.bin", cwd=tmp_path)
+    assert ran.err == ""
+
+
 def test_imported_values_are_not_quoted(tmp_path):
     (tmp_path / "secret").write_text("user:hidden:0:0\n")
     text, _ = errors(tmp_path, EMPTY + 'const v = @import_comptime_value(u16, "secret");\n'

@@ -62,10 +62,54 @@ static void warn_of_size(Sema *s, const ModuleInstance *m, const char *name, uin
     diag_memcpy_size(s->diags, m->imported_at, name, number, is);
 }
 
+/* The number in `.NAME = MODULE.get_params(NUMBER)`, MODULE being <memcpy/get_params>, in the
+ * parameters of a tile; NULL if they are not written like that. */
+static const NodeInt *fixed_column(Sema *s, const Node *params)
+{
+  if (params == NULL || params->kind != ND_STRUCT_INIT)
+    return NULL;
+  const NodeStructInit *fields = node_struct_init(params);
+  for (uint32_t i = 0; i < fields->fields.count; i++) {
+    const Node *value = node_field_init(fields->fields.at[i])->value;
+    const NodeCall *call = value->kind == ND_CALL ? node_call(value) : NULL;
+    if (call == NULL || call->args.count != 1 || call->args.at[0]->kind != ND_INT ||
+        call->callee->kind != ND_MEMBER)
+      continue;
+    const NodeMember *callee = node_member(call->callee);
+    const Decl *module = callee->base_expr->kind != ND_IDENT ? NULL
+                           : sema_find_decl(s, MAIN_MODULE, node_ident(callee->base_expr)->name);
+    if (module == NULL || pool_kind(s->pool, module->value) != PK_MODULE ||
+        !str_eq(callee->name.text, sema_name(s, "get_params")))
+      continue;
+    uint32_t index = pool_key(s->pool, module->value).u.index;
+    if (strcmp(sema_text(s, s->modules[index].path), "<memcpy/get_params>") == 0)
+      return node_int(call->args.at[0]);
+  }
+  return NULL;
+}
+
+/* A call in a loop that gives every column the parameters of one: once for each call. */
+static void warn_of_columns(Sema *s, const LayoutResult *layout)
+{
+  const Node *seen = NULL, *told = NULL;
+  const NodeInt *fixed = NULL;
+  for (uint32_t t = 0; t < layout->width * layout->height; t++) {
+    const Node *params = layout->tiles[t].params_node;
+    if (params != seen)
+      fixed = fixed_column(s, params);
+    seen = params;
+    if (fixed == NULL || params == told || fixed->value == t % layout->width)
+      continue;
+    diag_memcpy_column(s->diags, fixed->head.span, t % layout->width, fixed->value);
+    told = params;
+  }
+}
+
 /* Our link to the host does not need it; the vendor's does. */
 void lint_memcpy_size(Sema *s)
 {
   const LayoutResult *layout = s->session->layout;
+  warn_of_columns(s, layout);
   for (size_t i = 0; i < arrlenu(s->modules); i++) {
     const ModuleInstance *m = &s->modules[i];
     if (strcmp(sema_text(s, m->path), "<memcpy/get_params>") != 0)

@@ -33,6 +33,12 @@ static bool is_file(const char *path)
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+static bool is_folder(const char *path)
+{
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* The folder of a path, "" for the current one, else ending in a slash. */
 static const char *dir_of(Arena *arena, const char *path)
 {
@@ -168,7 +174,8 @@ static void report_missing(SourceFiles *files, const char *path, const Ast *impo
     return;
   const char *list = "";
   for (size_t i = 0; i < arrlenu(files->library_dirs); i++)
-    list = arena_printf(files->arena, "%s%s%s", list, i ? ", " : "", files->library_dirs[i]);
+    list = arena_printf(files->arena, "%s%s%s%s", list, i ? ", " : "", files->library_dirs[i],
+                        is_folder(files->library_dirs[i]) ? "" : " (there is no such folder)");
   diag_looked_in(files->diags, at, list);
 }
 
@@ -317,8 +324,7 @@ static const char *standard_library(SourceFiles *files, const char *source_stdli
   if (platform_program_path(self, sizeof self)) {
     const char *dir = arena_printf(files->arena, "%s../share/wse/stdlib",
                                    dir_of(files->arena, self));
-    struct stat info;
-    if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode))
+    if (is_folder(dir))
       return dir;
   }
   return source_stdlib;
