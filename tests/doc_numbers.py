@@ -108,7 +108,7 @@ def host_rate(_folder):
 
 
 def walk_through(_folder):
-    """From the output on the page, which test_walk_through.py compares with a run."""
+    """From the output on the page, which test_page_blocks.py compares with a run."""
     text = (DOCS / "walk-through.md").read_text()
     patterns = (r"issue \S+ vec\.mov32", r"wavelet move .* RAMP -> EAST", r"wavelet move .* WEST -> RAMP",
                 r"task start data", r"issue \S+ st32a")

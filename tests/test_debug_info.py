@@ -149,3 +149,20 @@ def test_code_does_not_depend_on_it(sample, params, level):
     asm = [harness.cslc(source, level, f"--params={params}", "--emit=asm", *given).out
            for given in ((), ("-g0",))]
     assert asm[0] == asm[1] and "endtask" in asm[0]
+
+
+def test_what_debug_information_adds_to_images(tmp_path):
+    """docs/image.md, of the samples with the parameters of their READMEs."""
+    page = " ".join((harness.ROOT / "docs" / "image.md").read_text().split())
+    added = {}
+    for name in ("hello-wavelet", "packets", "gemv", "gemm"):
+        folder = harness.ROOT / "samples" / name
+        params = re.search(r"^cslc \S+( --params=\S+)?", (folder / "README.md").read_text(), re.M)
+        sizes = []
+        for flags in ((), ("-g0",)):
+            harness.cslc(f"samples/{name}/layout.csl", *(params[1] or "").split(), *flags,
+                         "-o", tmp_path / "p.bin", cwd=harness.ROOT)
+            sizes.append((tmp_path / "p.bin").stat().st_size)
+        added[name] = round(100 * (sizes[0] / sizes[1] - 1))
+    assert ("it adds {} % to the image of hello-wavelet, {} % to that of packets, {} % to that of gemv, "
+            "and {} % to that of gemm".format(*added.values())) in page, added
