@@ -164,6 +164,33 @@ MISTAKES = [
 ]
 
 
+CLOSED = "RuntimeError: the cluster of wafer 'only' is closed"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("with Wafers('c.json') as w:\n  r = SdkRuntime(wafer=w['only'])\nr.load()", CLOSED),
+    ("with Wafers('c.json') as w:\n  pass\nSdkRuntime(wafer=w['only'])", CLOSED),
+    ("with Wafers('c.json') as w:\n  r = SdkRuntime(wafer=w['only'])\n  r.load(); r.run(); r.stop()\n"
+     "r.read_symbol(4, 1, 'data')", CLOSED),
+    ("w = Wafers('c.json')\nwith SdkRuntime(wafer=w['only']):\n  w.close()", CLOSED),
+    ("SdkRuntime(wafer='only')", "TypeError: wafer is what Wafers has by a name, wafers['a'], not 'only'"),
+    ("Wafers(None)", "TypeError: a cluster is a file, or a dictionary with what such a file has, not None"),
+    ("wse_cluster.Cluster('3')", "width, height, channels and latency are whole numbers, not '3'"),
+    ("wse_cluster.Cluster(3, latency=0)", "the latency of a link is 1 cycle at least, not 0"),
+    ("wse_cluster.Cluster(3, arch='wse9')", "arch is wse2 or wse3, not 'wse9'")])
+def test_wafers_behind_the_end_of_their_cluster_and_other_mistakes(text, message, tmp_path):
+    """What a closed cluster had is gone; a use of it ended the process by a signal."""
+    build(tmp_path, HEAD + "import wse_cluster\nfrom wse_cluster import Wafers\n" + text + "\n", ONE)
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path, expect=1)
+    assert message in ran.err
+
+
+def test_a_runtime_keeps_its_cluster_open(tmp_path):
+    text = "r = SdkRuntime(wafer=Wafers('c.json')['only'])\nr.load(); r.run(); r.stop(); print('ended')\n"
+    build(tmp_path, HEAD + "from wse_cluster import Wafers\n" + text, ONE)
+    assert harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path).out == "ended\n"
+
+
 @pytest.mark.parametrize("call,environment,message", MISTAKES)
 def test_mistakes(call, environment, message, tmp_path):
     build(tmp_path, HEAD + call + "\n", ONE)

@@ -73,10 +73,17 @@ class Cluster:
     def __init__(self, width, height=1, wraps=True, channels=1, latency=200, words_per_cycle=1,
                  credits=None, packet_words=256, buffers=2, pulls=False, tiles=None, rows=None, arch="wse3",
                  engine="fast"):
+        if not all(isinstance(n, (int, numpy.integer)) for n in (width, height, channels, latency)):
+            raise ClusterError("width, height, channels and latency are whole numbers, not "
+                               f"{width!r}, {height!r}, {channels!r}, {latency!r}")
         if width < 2 or height < 1:
             raise ClusterError(f"a cluster has 2 x 1 wafers at least, not {width} x {height}")
         if not 1 <= channels <= 4:
             raise ClusterError(f"a link has 1 to 4 channels in each direction, not {channels}")
+        if latency < 1:
+            raise ClusterError(f"the latency of a link is 1 cycle at least, not {latency}")
+        if arch not in ("wse2", "wse3"):
+            raise ClusterError(f"arch is wse2 or wse3, not {arch!r}")
         self.width, self.height, self.wraps, self.channels = width, height, wraps, channels
         self.latency, self.words_per_cycle, self.credits = latency, words_per_cycle, credits
         self.packet_words, self.buffers, self.pulls = packet_words, buffers, pulls

@@ -30,6 +30,12 @@ class Wafer:
         self.folder = image if image.is_dir() else image.parent
         self.lock = wafers.lock
 
+    def check_open(self):
+        """Nothing of a wafer can be used behind the end of its cluster."""
+        if self.wafers.is_closed():
+            raise RuntimeError(f"the cluster of wafer {self.name!r} is closed: Wafers.close(), or the end "
+                               "of 'with Wafers(...)', ends the runtimes of its wafers, too")
+
 
 @contextlib.contextmanager
 def _file_of(cluster):
@@ -55,6 +61,9 @@ class Wafers:
 
     def __init__(self, cluster, **options):
         self.lock = threading.RLock()
+        if not isinstance(cluster, (dict, str, os.PathLike)):
+            raise TypeError("a cluster is a file, or a dictionary with what such a file has, not "
+                            f"{cluster!r}")
         self._library = wse_lib.load()
         self._handle = ctypes.c_void_p()
         given = wse_lib.Options(**{"check": wse_lib.CHECK_ERROR, "threads": 1, **options})
@@ -65,16 +74,17 @@ class Wafers:
         if status != wse_lib.OK:
             error = self._library.wse_cluster_error(self._handle).contents
             raise ValueError(error.message.decode(errors="replace").rstrip("\n"))
-        self._wafers = {wafer.name: wafer for wafer in self._all()}
+        self._wafers = dict(self._all())
 
     def _all(self):
+        """Name, and image and handle, of each wafer."""
         image, index = ctypes.c_char_p(), 0
         while True:
             name = self._library.wse_cluster_wafer(self._handle, index, ctypes.byref(image))
             if name is None:
                 return
-            yield Wafer(weakref.proxy(self), name.decode(), Path(os.fsdecode(image.value)).resolve(),
-                        ctypes.c_void_p(self._library.wse_cluster_program(self._handle, index)))
+            handle = ctypes.c_void_p(self._library.wse_cluster_program(self._handle, index))
+            yield name.decode(), (Path(os.fsdecode(image.value)).resolve(), handle)
             index += 1
 
     def __iter__(self):
@@ -84,11 +94,15 @@ class Wafers:
     def __getitem__(self, name):
         if name not in self._wafers:
             raise KeyError(f"no wafer is called {name!r}; expected one of {', '.join(self)}")
-        return self._wafers[name]
+        return Wafer(self, name, *self._wafers[name])
+
+    def is_closed(self):
+        return not self._finalizer.alive
 
     def close(self):
         """Ends the cluster: no runtime of its wafers can be used any more."""
-        self._finalizer()
+        with self.lock:            # a call of another thread may be under way
+            self._finalizer()
 
     def __enter__(self):
         return self

@@ -15,11 +15,13 @@ _SIGNALLED = 128           # the exit code of a program that a signal has ended:
 
 
 def one_at_a_time(kind):
-    """A class whose public methods wait for each other: its objects have a `_lock`."""
+    """A class whose public methods wait for each other: its objects have a `_lock`, and a method
+    `_check_open`, which raises if the library's handle is gone."""
     def locked(method):
         @functools.wraps(method)
         def call(self, *args, **named):
             with self._lock:
+                self._check_open()
                 return method(self, *args, **named)
         return call
 

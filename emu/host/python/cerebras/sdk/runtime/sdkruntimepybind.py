@@ -129,6 +129,7 @@ class SdkRuntime(Tiles):
         self._state = "made"
         self._ended = None             # the failure that has ended the program
         self._token = object()         # in _running
+        self._wafer = None             # of a cluster
         self._pending = {}             # tasks that no call has waited for, by number
         self._types = {}               # of symbols: name and type, by id
         _platform.refuse_address(cmaddr)
@@ -143,6 +144,8 @@ class SdkRuntime(Tiles):
             num_threads=whole("simfab_numthreads", simfab_numthreads, 1, _MOST_THREADS))
         self._library = wse_lib.load()
         options = self._options(_own_options(wse_args))
+        if wafer is not None and not hasattr(wafer, "check_open"):
+            raise TypeError(f"wafer is what Wafers has by a name, wafers['a'], not {wafer!r}")
         wafer = wafer or _wafer_of_environment(options)
         if wafer and wse_args:
             raise TypeError("wse_args is for a program of its own; WSE_ARGS has the options of a cluster")
@@ -169,10 +172,15 @@ class SdkRuntime(Tiles):
 
     def _join(self, wafer):
         """The program is open already, and its cluster closes it."""
+        wafer.check_open()
         if self.bindir not in (wafer.image, wafer.folder):
             raise ValueError(f"the program of wafer {wafer.name!r} is {wafer.image}, not {self.bindir}")
         self._wafer, self._lock, self._handle = wafer, wafer.lock, wafer.handle
         self._caller = Caller(self._library, self._handle)
+
+    def _check_open(self):
+        if self._wafer:
+            self._wafer.check_open()
 
     def _open(self, bindir, options):
         status = self._library.wse_open(os.fsencode(bindir), ctypes.byref(wse_lib.Options(**options)),
