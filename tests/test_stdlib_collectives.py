@@ -172,6 +172,29 @@ comptime {{ @bind_local_task(main, main_id); @activate(main_id); }}
     assert f"note: 'role' declared here: {whose}\n" in ran.err
 
 
+@pytest.mark.parametrize("given, wanted", [
+    (", .{}", ["role"]), ("", ["role"]),
+    (", .{ .role = 3, .limits = [3]u16{ 1, 2, 3 } }", ["first", "second"])])
+def test_a_parameter_that_the_import_does_not_give(tmp_path, given, wanted):
+    """At the import, with what the module's file says of it; also where the import gives nothing."""
+    module = "collectives/auto" if "limits" in given else "collectives/reduce"
+    (tmp_path / "pe.csl").write_text(f"""
+const m = @import_module("<{module}>"{given});
+var numbers = @zeros([4]f32);
+const buf: [*]f32 = &numbers;
+layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl"); }}
+task main() void {{ m.run(1, buf); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(12)); }}
+""")
+    ran = harness.cslc("pe.csl", "-o", tmp_path / "o", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == len(wanted), ran.err
+    for name in wanted:
+        assert (f"pe.csl:2:11: error: '<{module}>' needs its parameter '{name}', and the import does not "
+                "give it [param_not_given]") in ran.err
+    if wanted == ["role"]:
+        assert "note: 'role' declared here: of reduce_tile in <collectives/layout>\n" in ran.err
+
+
 def test_what_a_module_says_of_a_parameter(tmp_path):
     """With a value of another type, too."""
     (tmp_path / "pe.csl").write_text("""

@@ -383,6 +383,11 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
     return bound_value(s, d, type, bound);
   if (init != NULL)
     return sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
+  if (m->parent != IR_NO_ID && sema_text(s, m->path)[0] == '<') {    /* the import is to blame */
+    diag_param_not_given(s->diags, m->imported_at, sema_text(s, m->path), sema_text(s, d->name));
+    sema_note_param(s, d);
+    return operand_poison();
+  }
   diag_unbound_param(s->diags, d->name_span, sema_text(s, d->name));
   note_who_binds(s, d);
   return operand_poison();
