@@ -48,6 +48,38 @@ def test_every_name_exists():
     assert seen > 150
 
 
+def between_commas(text):
+    """The parts of a list; commas inside of brackets do not count."""
+    return [part for part in re.split(r",(?![^\[({]*[\])}])", text) if part.strip()]
+
+
+def counts_of_parameters(module):
+    """{function: the numbers of parameters of its forms}"""
+    text, found = (STDLIB / f"{module}.csl").read_text(), {}
+    for name, given in re.findall(r"^(?:export |inline )*fn (\w+)\((.*?)\)\s*[\[\w@*(]", text,
+                                  re.M | re.S):
+        found.setdefault(name, set()).add(len(between_commas(given)))
+    return found
+
+
+def test_every_signature_has_the_parameters_of_its_function():
+    parts = re.split(r"^### (.*)$", PAGE, flags=re.M)[1:]
+    seen, wrong = 0, []
+    for heading, text in zip(parts[::2], parts[1::2]):
+        modules = re.findall(r"`<([\w/]+)>`", heading)
+        for line in text.splitlines():
+            if not line.startswith("| `"):
+                continue
+            for path, given in re.findall(r"`([\w.]+)\(([^`]*)\)`", line.split("|")[1]):
+                *submodule, name = path.split(".")
+                counts = set().union(*(counts_of_parameters("/".join([module, *submodule])).get(name, ())
+                                       for module in modules))
+                seen += 1
+                if given != "..." and len(between_commas(given)) not in counts:
+                    wrong.append(f"{heading}: {path}({given}) takes {counts}")
+    assert seen > 300 and wrong == []
+
+
 def test_every_row_says_since_which_release():
     tables = re.findall(r"^\| member .*\n\| ---.*\n((?:\|.*\n)+)", PAGE, re.M)
     releases = [line.split("|")[-2].strip() for table in tables for line in table.splitlines()]
