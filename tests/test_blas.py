@@ -188,6 +188,55 @@ def test_mistakes_of_plans(tmp_path, module, operation, colors, wrong, text):
     assert not text or text in done.err
 
 
+@pytest.mark.parametrize("module, operation, colors, names", [
+    ("layout", "gemm", 5, "M N K width height T S scaled"), ("vector_layout", "gemv", 6, "M T"),
+    ("vector_layout", "ger", 2, "N width")])
+def test_plans_without_a_member_that_they_need(tmp_path, module, operation, colors, names):
+    """One error, which names it: everything in the plan depends on it."""
+    (tmp_path / "pe.csl").write_text("param role: comptime_struct;")
+    of_gemm = {"K", "S", "scaled"}
+    for missing in names.split():
+        (tmp_path / "layout.csl").write_text(LAYOUT.format(
+            module=module, operation=operation, colors=colors,
+            plan=", ".join(f".{name} = {value}" for name, value in GOOD.items()
+                           if name != missing and (operation == "gemm" or name not in of_gemm)),
+            list=", ".join(f"@get_color({i})" for i in range(colors))))
+        done = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", expect=1)
+        assert done.err.count("error: ") == 1, done.err
+        assert f"the plan needs the member '.{missing}', which it is not given" in done.err
+
+
+VECTORS = """
+const blas = @import_module("<blas/vector_layout>");
+param width: u16;
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .role = blas.vector_tile(x, 0, width, 1, x, 0, [5]color{
+      @get_color(0), @get_color(1), @get_color(2), @get_color(3), @get_color(4) }) });
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("width, T, text", [
+    (2, "f32", None), (3, "f32", "the plan's 3 columns begin at 0, and the program's rectangle has 2"),
+    (2, "i16", "T, the type of elements, is f32 or the 16-bit float type")])
+def test_mistakes_with_vectors(tmp_path, width, T, text):
+    (tmp_path / "layout.csl").write_text(VECTORS)
+    (tmp_path / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const vector = @import_module("<blas/vector>", .{{ .role = role, .T = {T} }});
+var x = @zeros([4]{T});
+var sum: f32 = 0.0;
+task main() void {{ sum = vector.dot(4, &x, &x); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(20)); @activate(@get_local_task_id(20)); }}
+""")
+    done = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", expect=1 if text else 0,
+                           params={"width": width})
+    assert not text or (text in done.err and done.err.count("error: ") == 1), done.err
+
+
 @pytest.mark.parametrize("N, over", [(65, 464), (255, 139856)])
 def test_streamed_panels_that_do_not_fit_on_the_feeder(tmp_path, N, over):
     """It holds a column of tiles' panels of B, and there may be more of them than 16 bits count."""

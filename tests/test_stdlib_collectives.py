@@ -209,3 +209,27 @@ comptime { @bind_local_task(main, @get_local_task_id(12)); }
     found = harness.diagnostics(ran.err)
     assert [d["id"] for d in found] == ["bad_binding", "parameter_is", "imported_with"]
     assert found[1]["message"] == "'role' declared here: of reduce_tile in <collectives/layout>"
+
+
+@pytest.mark.parametrize("module, role, call", [
+    ("scatter", "scatter_tile(x, 0, 2, 0, x, WEST, EAST, @get_color(0))", "m.run(1, &b, &b);"),
+    ("gather", "gather_tile(x, 0, 2, 0, x, WEST, EAST, [2]color{ @get_color(0), @get_color(1) })",
+     "m.run(1, &b, &b);")])
+def test_elements_of_another_type(tmp_path, module, role, call):
+    (tmp_path / "layout.csl").write_text(f"""
+const paths = @import_module("<collectives/paths>");
+layout {{
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {{ @set_tile_code(x, 0, "pe.csl", .{{ .role = paths.{role} }}); }}
+}}
+""")
+    (tmp_path / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const m = @import_module("<collectives/{module}>", .{{ .role = role, .T = u8 }});
+var b = @zeros([4]u8);
+task main() void {{ {call} }}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }}
+""")
+    ran = harness.cslc("layout.csl", "-o", "x.bin", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == 1, ran.err
+    assert "elements of collectives are floats and integers of 16 and 32 bits" in ran.err

@@ -194,3 +194,28 @@ def test_a_rank_that_the_communicator_does_not_have(tmp_path, call):
     ran = harness.emu(tmp_path / "x.bin", expect=2)
     assert re.search(r"assertion failed: (root|n == 0 or to) < size ", ran.err), ran.err
     assert re.search(r"called at \S*pe\.csl:7$", ran.err, re.M), ran.err
+
+
+@pytest.mark.parametrize("way, size, options, text", [
+    ("row", 4, "", "the row has more ranks than the rectangle has columns"),
+    ("column", 2, "", "the column has more ranks than the rectangle has rows"),
+    ("row", 3, ", .longest = 0", "longest is the number of elements of the longest part, 1 or more")])
+def test_mistakes_that_would_wait_for_ever(tmp_path, way, size, options, text):
+    (tmp_path / "layout.csl").write_text(f"""
+const mpi = @import_module("<mpi/layout>");
+layout {{
+  @set_rectangle(3, 1);
+  for (@range(u16, 3)) |x| {{
+    @set_tile_code(x, 0, "pe.csl", .{{ .role = mpi.mpi_{way}_tile(x, 0, {size}, 0) }});
+  }}
+}}
+""")
+    (tmp_path / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const mpi = @import_module("<mpi>", .{{ .role = role{options} }});
+var v = @zeros([9]f32);
+task main() void {{ mpi.alltoall(&v, 1, &v); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }}
+""")
+    ran = harness.cslc("layout.csl", "-o", "x.bin", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == 1 and text in ran.err, ran.err
