@@ -206,6 +206,21 @@ def test_plans_without_a_member_that_they_need(tmp_path, module, operation, colo
         assert f"the plan needs the member '.{missing}', which it is not given" in done.err
 
 
+@pytest.mark.parametrize("places, fits", [
+    (".x = blas.x_on(1, 0), .y = blas.y_on(1, 0)", True), (".x = blas.along(0)", True),
+    (".x = blas.y_on(0, 0)", False), (".y = blas.x_on(0, 0)", False)])
+def test_a_place_of_the_other_vector(tmp_path, places, fits):
+    """Its coordinates are swapped, so the vector would lie on another tile."""
+    (tmp_path / "layout.csl").write_text(LAYOUT.format(
+        module="vector_layout", operation="gemv", colors=6,
+        plan=f".M = 4, .N = 4, .width = 2, .height = 1, .T = f16, {places}",
+        list=", ".join(f"@get_color({i})" for i in range(6))))
+    (tmp_path / "pe.csl").write_text("param role: comptime_struct;")
+    done = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", expect=0 if fits else 1)
+    assert fits or "the place of x on one tile is x_on(px, py), that of y is y_on" in done.err
+    assert done.err.count("error: ") == (not fits), done.err
+
+
 VECTORS = """
 const blas = @import_module("<blas/vector_layout>");
 param width: u16;
