@@ -233,3 +233,31 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ran = harness.cslc("layout.csl", "-o", "x.bin", cwd=tmp_path, expect=1)
     assert ran.err.count("error: ") == 1, ran.err
     assert "elements of collectives are floats and integers of 16 and 32 bits" in ran.err
+
+
+@pytest.mark.parametrize("done, count", [(10, 0), (9, 1)])
+def test_a_done_task_that_is_the_modules_own(tmp_path, done, count):
+    """It would start itself for ever."""
+    (tmp_path / "layout.csl").write_text("""
+const paths = @import_module("<collectives/paths>");
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .role = paths.exchange_tile(
+      x, 0, x, if (x == 0) EAST else WEST, [2]color{ @get_color(0), @get_color(1) }) });
+  }
+}
+""")
+    (tmp_path / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const m = @import_module("<collectives/exchange>", .{{
+  .role = role, .operation = @as(u16, 2), .step_task = 9, .done_task = {done},
+  .scratch = @ptrcast([*]f32, &room) }});
+var room = @zeros([4]f32);
+var b = @zeros([4]f32);
+task main() void {{ m.start(4, &b); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }}
+""")
+    ran = harness.cslc("layout.csl", "-o", "x.bin", "--arch=wse3", cwd=tmp_path, expect=count)
+    assert ran.err.count("error: ") == count, ran.err
+    assert not count or "step_task is a task of the module's own" in ran.err
