@@ -323,3 +323,32 @@ def test_a_script_loads_only_what_it_needs(program):
         assert not {"wse_cluster", "subprocess", "shutil", "tempfile"} & set(sys.modules)
         r.stop()
     """)
+
+
+def test_a_command_stream_that_is_unblocked_twice_is_told(tmp_path):
+    """Once for each of three launches is right; the second call of one of them is one too many."""
+    (tmp_path / "layout.csl").write_text("""
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 2, .height = 1 });
+layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0), .calls = 1 });
+  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .calls = 2 });
+  @export_name("once", fn()void);
+  @export_name("often", fn()void);
+}
+""")
+    (tmp_path / "pe.csl").write_text("""
+param memcpy_params: comptime_struct;
+param calls: u16;
+const sys = @import_module("<memcpy/memcpy>", memcpy_params);
+fn once() void { sys.unblock_cmd_stream(); }
+fn often() void { for (@range(u16, calls)) |_| { sys.unblock_cmd_stream(); } }
+comptime { @export_symbol(once); @export_symbol(often); }
+""")
+    harness.cslc("--memcpy", "--channels=1", tmp_path / "layout.csl", "-o", tmp_path / "p.bin")
+    for engine in ("fast", "reference"):
+        run = [tmp_path / "p.bin", f"--engine={engine}", "--launch=once", "--launch=once"]
+        assert harness.emu(*run).err == ""
+        told = harness.emu(*run, "--launch=often").err
+        assert "tile 1,0 has unblocked the command stream 4 times in 3 launch(es)" in told
+        assert "[unblocked_more]" in told

@@ -385,6 +385,21 @@ static void warn_unasked(HostSession *s)
   session_warn(s);
 }
 
+/* The first tile that has unblocked the command stream more often than it was launched: after the
+ * first call of two, the next command may have come too early. */
+static void warn_unblocks(HostSession *s)
+{
+  for (uint32_t tile = 0; s->unblocks_expected && tile < s->program->n_tiles; tile++) {
+    uint32_t calls = s->ops->unblock_count(s->engine, tile), launches = s->unblocks_expected[tile];
+    if (launches == 0 || calls <= launches)
+      continue;
+    diag_unblocked_more(s->diags, HOST_NOWHERE, program_x(s->program, tile),
+                        program_y(s->program, tile), calls, launches);
+    session_warn(s);
+    return;
+  }
+}
+
 /* 0: no limit, since only the program decides when it is over. */
 static uint64_t cycles_to_rest(const HostSession *s)
 {
@@ -410,6 +425,7 @@ WseStatus session_finish(HostSession *s)
     if (status == WSE_OK) {
       warn_left(s);
       warn_unasked(s);
+      warn_unblocks(s);
     }
     session_flush(s);
   }
