@@ -37,6 +37,18 @@ def test_both_engines_agree(name, tmp_path):
     assert fast == reference and fast["active_tile_cycles"] > 100
 
 
+@pytest.mark.parametrize("threads", (1, 2))
+def test_engines_agree_on_wide_rows(threads, tmp_path):
+    """More than eight words of the map of awake tiles per row share the bits that say which have
+    any."""
+    params = {"width": 577 + 64 * threads, "height": 3, "B": 4}
+    fast, sums = run(tmp_path, "tests/bench/wafer/layout.csl", params, d2h="sum@0,0,1,1",
+                     threads=threads)
+    reference, others = run(tmp_path, "tests/bench/wafer/layout.csl", params, "reference",
+                            d2h="sum@0,0,1,1")
+    assert fast == reference and np.array_equal(sums, others)
+
+
 def test_trials_of_threads_change_nothing(tmp_path):
     """The cycles have so many visits that the engine tries whether threads are faster."""
     width, height, nz = (int(n) for n in harness.commit_random("crew").integers(20, 26, 3))

@@ -3,15 +3,29 @@
 
 #include "stb_ds.h"
 
-/* The words of a row in the map of a cycle; the bytes of all rows. */
-static inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row)
+/* A word of a row in the map of a cycle.  Those of the next cycles share its cache line, since the
+ * tiles that are awake in it wake up again in these. */
+static inline uint64_t *fast_awake(const FastEngine *engine, uint64_t cycle, uint32_t row,
+                                   uint32_t word)
 {
-  return &engine->awake[(cycle % CALENDAR * engine->height + row) * engine->row_words];
+  size_t line = (cycle % CALENDAR / AWAKE_CYCLES * engine->height + row) * engine->row_words + word;
+  return &engine->awake[line * AWAKE_CYCLES + cycle % AWAKE_CYCLES];
 }
 
+/* The bytes of all rows: a bit for every eighth word of a row, if any of these has one. */
 static inline uint8_t *fast_row_awake(const FastEngine *engine, uint64_t cycle)
 {
   return &engine->row_awake[cycle % CALENDAR * engine->height];
+}
+
+enum { ROW_PARTS = 8, ALL_PARTS = (1 << ROW_PARTS) - 1 };
+static inline unsigned row_part(uint32_t word) { return 1u << word % ROW_PARTS; }
+
+/* The first word from `word` on that one of the bits stands for; one beyond all rows. */
+static inline uint32_t next_word(unsigned parts, uint32_t word)
+{
+  unsigned from_here = (parts | parts << ROW_PARTS) >> word % ROW_PARTS;
+  return from_here ? word + (unsigned)__builtin_ctz(from_here) : UINT32_MAX / WORD_BITS;
 }
 
 static HOT FastColumns all_columns(const FastEngine *e) { return (FastColumns){0, e->width}; }
@@ -36,11 +50,11 @@ static inline void fast_wake_word(FastWorker *worker, uint64_t cycle, uint32_t r
                                   uint64_t tiles)
 {
   FastEngine *engine = worker->engine;
-  uint64_t *at = &fast_awake(engine, cycle, row)[word], before = *at;
+  uint64_t *at = fast_awake(engine, cycle, row, word), before = *at;
   *at = before | tiles;
   if (before)
     return;
-  fast_row_awake(engine, cycle)[row] = 1;
+  fast_row_awake(engine, cycle)[row] |= (uint8_t)row_part(word);
   note_due(worker, cycle, row);
 }
 
@@ -55,7 +69,7 @@ static inline void fast_forget_wake(FastWorker *worker, uint32_t tile, uint64_t 
 {
   const FastEngine *engine = worker->engine;
   uint32_t row = tile / engine->width, column = tile % engine->width;
-  fast_awake(engine, cycle, row)[column / WORD_BITS] &= ~(UINT64_C(1) << column % WORD_BITS);
+  *fast_awake(engine, cycle, row, column / WORD_BITS) &= ~(UINT64_C(1) << column % WORD_BITS);
   worker->voided[cycle % CALENDAR / WORD_BITS] |= UINT64_C(1) << cycle % WORD_BITS;
 }
 
@@ -83,7 +97,7 @@ static bool is_tile_awake(const FastEngine *e, uint64_t cycle)
   const uint8_t *rows = fast_row_awake(e, cycle);
   for (uint32_t row = 0; row < e->height; row++)
     for (uint32_t word = 0; rows[row] && word < e->row_words; word++)
-      if (fast_awake(e, cycle, row)[word])
+      if (*fast_awake(e, cycle, row, word))
         return true;
   return false;
 }

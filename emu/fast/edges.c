@@ -108,9 +108,9 @@ static void pack_color(const FastTile *t, unsigned slot, unsigned char **to)
 static void pack_colors(const FastEngine *e, uint64_t cycle, uint32_t row, const uint64_t *visited,
                         unsigned char **to)
 {
-  const uint64_t *woken = fast_awake(e, cycle + 1, row);
   for (uint32_t word = 0; word < e->row_words; word++) {
-    for (uint64_t bits = visited[word] | woken[word]; bits; bits &= bits - 1) {
+    uint64_t woken = *fast_awake(e, cycle + 1, row, word);
+    for (uint64_t bits = visited[word] | woken; bits; bits &= bits - 1) {
       uint32_t column = word * WORD_BITS + (unsigned)__builtin_ctzll(bits);
       const FastTile *t = &e->tiles[row * e->width + column];
       for (unsigned slot = 0; t->set && slot < t->set->n; slot++)
@@ -150,13 +150,12 @@ static void pack_ghost(const FastEngine *e, uint64_t cycle, const FastTile *t, u
 /* Ghosts that are to be awake in the next cycle; here they never are. */
 static void pack_ghosts(FastEngine *e, uint64_t cycle, uint32_t row, unsigned char **to)
 {
-  uint64_t *woken = fast_awake(e, cycle + 1, row);
   if (!fast_row_awake(e, cycle + 1)[row])
     return;
   fast_row_awake(e, cycle + 1)[row] = 0;
   for (uint32_t word = 0; word < e->row_words; word++) {
-    for (; woken[word]; woken[word] &= woken[word] - 1) {
-      uint32_t column = word * WORD_BITS + (unsigned)__builtin_ctzll(woken[word]);
+    for (uint64_t *woken = fast_awake(e, cycle + 1, row, word); *woken; *woken &= *woken - 1) {
+      uint32_t column = word * WORD_BITS + (unsigned)__builtin_ctzll(*woken);
       pack_ghost(e, cycle, &e->tiles[row * e->width + column], to);
     }
   }
@@ -265,9 +264,8 @@ static FastRows edge_rows(const FastEngine *e, unsigned edge, unsigned cycle)
 static void note_visited(FastEngine *e, uint64_t cycle)
 {
   for (unsigned edge = 0; edge < 2; edge++)
-    if (has_edge(e, edge))
-      memcpy(e->edges->visited[edge], fast_awake(e, cycle, edge_row(e, edge)),
-             e->row_words * sizeof(uint64_t));
+    for (uint32_t word = 0; has_edge(e, edge) && word < e->row_words; word++)
+      e->edges->visited[edge][word] = *fast_awake(e, cycle, edge_row(e, edge), word);
 }
 
 static void swap_edges(Visit *v)

@@ -27,7 +27,7 @@ enum {
   CALENDAR = 256,               /* cycles that the map of awake tiles looks ahead */
   BLOCK_MOST = 16,              /* cycles of a block: see run.c */
   BLOCK_SLANT = 2,              /* rows by which each cycle of it is behind the one before */
-  CACHE_LINE = 64, WORD_BITS = 64,
+  CACHE_LINE = 64, WORD_BITS = 64, AWAKE_CYCLES = CACHE_LINE / 8,   /* the last: in a line of it */
   AHEAD_ELEMENTS = 2 * SCALAR_STORES,   /* in a visit */
 };
 
@@ -285,7 +285,7 @@ struct FastEngine {
   ScalarCode **code; struct FastVector **vectors;
   struct FastDsrs **dsrs;       /* by class: port.c; NULL: none yet */
   /* awake tiles by cycle of the calendar: a bit each, whole words for a row, and a byte for each
-     row that has any; tiles with a wavelet for the host, a bit each */
+     row, with a bit for the words that have any; tiles with a wavelet for the host, a bit each */
   uint64_t *awake, *host_waiting;
   uint8_t *row_awake;
   FastChore **chores;           /* by row, stb_ds */

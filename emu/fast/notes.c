@@ -8,10 +8,10 @@ static HOT void wake_elsewhere(Visit *v, uint32_t index)
 {
   uint32_t above = index - (v->first - v->engine->width);
   uint32_t below = index - (v->first + v->engine->width);
-  uint32_t bit_at = above < v->tiles ? above : below;
-  if (LIKELY(bit_at < v->tiles))
-    fast_wake_word(v->worker, v->turn.cycle + 1, above < v->tiles ? v->row - 1 : v->row + 1,
-                   v->word, UINT64_C(1) << bit_at);
+  if (below < v->tiles)
+    v->below |= UINT64_C(1) << below;
+  else if (above < v->tiles)
+    v->above |= UINT64_C(1) << above;
   else
     fast_wake(v->worker, index, v->turn.cycle + 1);
 }

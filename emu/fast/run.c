@@ -93,11 +93,9 @@ static uint32_t *take_awake(FastEngine *e, uint64_t from, uint64_t end)
   for (uint64_t cycle = from; cycle < end && cycle - from < CALENDAR; cycle++) {
     uint8_t *rows = fast_row_awake(e, cycle);
     for (uint32_t row = 0; row < e->height; row++) {
-      uint64_t *words = fast_awake(e, cycle, row);
       for (uint32_t word = 0; rows[row] && word < e->row_words; word++) {
-        for (; words[word]; words[word] &= words[word] - 1)
-          arrput(tiles, row * e->width + word * WORD_BITS +
-                          (unsigned)__builtin_ctzll(words[word]));
+        for (uint64_t *bits = fast_awake(e, cycle, row, word); *bits; *bits &= *bits - 1)
+          arrput(tiles, row * e->width + word * WORD_BITS + (unsigned)__builtin_ctzll(*bits));
       }
       rows[row] = 0;
     }

@@ -28,10 +28,10 @@ typedef struct {
   uint64_t hop_visible, ramp_visible;   /* of what moves now: in the next router, in a queue */
   uint64_t output_visible;      /* of what is put into an output queue now: for the router */
   uint32_t row;
-  /* the word of the map of awake tiles: its number in the row, the tile of its lowest bit, how many
-     tiles */
-  uint32_t word, first, tiles;
-  uint64_t stay;                /* tiles of it that are awake in the next cycle */
+  /* the word of the map of awake tiles: the tile of its lowest bit, how many tiles */
+  uint32_t first, tiles;
+  uint64_t stay, above, below;  /* tiles of it that are awake in the next cycle, those of the word
+                                   in the row above, in that below */
   /* of the tile */
   FastTile *tile;
   PortMask wake_ports;          /* neighbours that may send now: to a free slot, after a switch */

@@ -165,7 +165,7 @@ static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t ar
   b->ring->payload[place] = value;
   b->ring->seen[place] = (uint8_t)(arrival + (e->bridge_seen - e->bridge_arrival));
   if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0))
-    wake_next(v, b->to->core.index);
+    wake_next(v, (uint32_t)(b->to - e->tiles));     /* without a look at that tile */
   uint32_t later = (uint32_t)arrival - b->last;
   b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
   b->last = (uint32_t)arrival;
@@ -442,7 +442,7 @@ static HOT void stream_ahead(Visit *v, FastTile *t, Thread *th)
   v->worker->visits += n;
   /* Row by row, what is to be undone is found when the row or the one above is visited. */
   for (unsigned i = 1; i <= n && upright; i++)
-    fast_row_awake(v->engine, v->turn.cycle + i)[v->row] = 1;
+    fast_row_awake(v->engine, v->turn.cycle + i)[v->row] |= (uint8_t)row_part(0);
 }
 
 /* A tile without bridges that is not as expected. */

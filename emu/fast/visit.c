@@ -176,16 +176,19 @@ static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
 {
   FastEngine *e = v->engine;
   uint32_t column = word * WORD_BITS;
-  v->word = word;
   v->first = row * e->width + column;
   v->tiles = e->width - column < WORD_BITS ? e->width - column : WORD_BITS;
-  v->stay = 0;
+  v->stay = v->above = v->below = 0;
   if (UNLIKELY(e->base.options.shuffle))
     visit_backwards(v, bits);
   else
     visit_forwards(v, bits);
   if (v->stay)
     fast_wake_word(v->worker, v->turn.cycle + 1, row, word, v->stay);
+  if (v->above)
+    fast_wake_word(v->worker, v->turn.cycle + 1, row - 1, word, v->above);
+  if (v->below)
+    fast_wake_word(v->worker, v->turn.cycle + 1, row + 1, word, v->below);
 }
 
 /* Those of a word of the map that lie in the columns. */
@@ -205,28 +208,32 @@ static HOT uint64_t columns_of_word(FastColumns columns, uint32_t word)
 static HOT void prefetch_row(const FastEngine *e, FastRows rows, uint64_t cycle, uint32_t row,
                              FastColumns columns)
 {
-  if (!e->fetches || row < rows.first || row >= rows.end || !fast_row_awake(e, cycle)[row])
+  if (!e->fetches || row < rows.first || row >= rows.end)
     return;
-  const uint64_t *words = fast_awake(e, cycle, row);
-  for (uint32_t i = columns.first / WORD_BITS; i * WORD_BITS < columns.end; i++)
+  unsigned parts = fast_row_awake(e, cycle)[row];
+  for (uint32_t i = next_word(parts, columns.first / WORD_BITS); i * WORD_BITS < columns.end;
+       i = next_word(parts, i + 1))
     prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS],
-                   words[i] & columns_of_word(columns, i));
+                   *fast_awake(e, cycle, row, i) & columns_of_word(columns, i));
 }
 
 static void visit_row(Visit *v, uint32_t row, FastColumns columns)
 {
   FastEngine *e = v->engine;
-  uint64_t *words = fast_awake(e, v->turn.cycle, row);
+  uint8_t *awake = &fast_row_awake(e, v->turn.cycle)[row];
+  bool backwards = e->base.options.shuffle;
+  unsigned parts = backwards ? ALL_PARTS : *awake;
   uint32_t first = columns.first / WORD_BITS, last = (columns.end - 1) / WORD_BITS;
   v->row = row;
   if (columns.end == e->width)
-    fast_row_awake(e, v->turn.cycle)[row] = 0;
-  for (uint32_t i = first; i <= last; i++) {
-    uint32_t w = e->base.options.shuffle ? last - (i - first) : i;
-    uint64_t bits = words[w] & columns_of_word(columns, w);
+    *awake = 0;
+  for (uint32_t i = next_word(parts, first); i <= last; i = next_word(parts, i + 1)) {
+    uint32_t w = backwards ? last - (i - first) : i;
+    uint64_t *word = fast_awake(e, v->turn.cycle, row, w);
+    uint64_t bits = *word & columns_of_word(columns, w);
     if (!bits)
       continue;
-    words[w] &= ~bits;
+    *word &= ~bits;
     visit_word(v, row, w, bits);
   }
 }

@@ -387,8 +387,9 @@ static void check_calendar(const FastEngine *e)
     uint64_t due = 0, awake = 0;
     for (unsigned k = 0; k < e->n_workers; k++)
       due |= e->workers[k].due[cycle / WORD_BITS] >> cycle % WORD_BITS & 1;
-    for (size_t i = 0; i < (size_t)e->height * e->row_words; i++)
-      awake |= e->awake[cycle * e->height * e->row_words + i];
+    size_t words = (size_t)e->height * e->row_words, first = cycle / AWAKE_CYCLES * words;
+    for (size_t line = first; line < first + words; line++)
+      awake |= e->awake[line * AWAKE_CYCLES + cycle % AWAKE_CYCLES];
     if (awake && !due)
       fail_msg("seed %u: a tile is awake in cycle %u, of which no worker knows", seed_now, cycle);
   }
