@@ -72,7 +72,7 @@ void dsd_warn_of_reach(Sema *s, Operand dsd, const char *op, unsigned bytes, Mov
   if (count == 0 || is_within(reach_of(d, bytes, count), variable))
     return;
   if (!key.u.dsd.is_changed && !is_within(reach_of(d, meant_bytes, own), variable))
-    return;            /* told where the DSD is made */
+    return;            /* reported where the DSD is made */
   diag_operation_reach(s->diags, span, op, count, 8 * bytes, variable);
   if (count > own)
     diag_operation_reach_length(s->diags, span, own);
