@@ -234,7 +234,8 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);
   index_bindings(s);
-  ranks_offer_image(bytes, length);
+  if (ranks_count() > 1)       /* alone, several threads may open programs at a time */
+    ranks_offer_image(bytes, length);
   s->image_mark = mark;
   return make_engine(s, mark);
 }
