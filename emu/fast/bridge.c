@@ -324,6 +324,15 @@ static void lead_wavelets(FastWorker *w, FastBridge *b, uint64_t now)
 
 /* ---- joining -------------------------------------------------------------------------------- */
 
+/* The tile has got or lost a bridge. */
+static void note_relay(FastTile *t)
+{
+  FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
+  p->relays = t->in && t->in->relayed && t->out && t->out->relay && t->out->upright &&
+              p->op == VK_MOV && p->input_stream == PLAIN_SRC1 &&
+              p->memory == 1u << PLAIN_DEST;
+}
+
 static void start_settling(FastTile *t)
 {
   FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
@@ -382,6 +391,8 @@ static void join(FastWorker *w, FastTile *from, unsigned port, bool late)
   start_settling(from);
   start_settling(to);
   from->out = to->in = bridge;
+  note_relay(from);
+  note_relay(to);
   w->bridges++;
   if (leads)
     lead_wavelets(w, bridge, now);
@@ -659,6 +670,8 @@ static void take_down(FastWorker *w, FastBridge *b, uint64_t now)
   if (b->relay && b->from->in)
     fast_chore(w, (FastChore){now + 1, b->from->core.index, CHORE_PART, NO_SLOT});
   b->from->out = b->to->in = NULL;
+  note_relay(b->from);
+  note_relay(b->to);
   settle_issues(w, b->from);
   settle_issues(w, b->to);
   if (b->ring)

@@ -111,8 +111,9 @@ typedef struct {
   uint32_t settled;             /* remaining when it was counted last; with bridges only */
   /* elements issued before their cycle, the last cycles before `ready` of the thread, with bridges
      only; of streams, NO_SLOT: no such operand; ends of blocks at which it had no bridge yet;
-     cycles by which it has begun later than its run says */
-  uint8_t ahead, in_color, in_slot, out_slot, tries, late;
+     cycles by which it has begun later than its run says; 1: it passes on what a bridge brings to
+     the next row, and stores it, else 0 */
+  uint8_t ahead, in_color, in_slot, out_slot, tries, late, relays;
 } FastPlain;
 
 enum { STREAM_STORES = 16 };    /* most elements ahead of their cycle that a stream stores */

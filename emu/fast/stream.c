@@ -155,8 +155,8 @@ static HOT bool plan_stream(Visit *v, FastTile *t, const Thread *th, StreamPlan 
   return plan_sides(v, t, p, plan);
 }
 
-/* It gets to the receiver's router in cycle `arrival`. */
-static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
+/* It gets to the receiver's router in cycle `arrival`.  The caller wakes the receiver. */
+static HOT void bridge_put(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
 {
   const FastEngine *e = v->engine;
   unsigned place = b->tail++ % BRIDGE_PLACES;
@@ -164,11 +164,17 @@ static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t ar
     b->ring = fast_ring_alloc(v->worker);
   b->ring->payload[place] = value;
   b->ring->seen[place] = (uint8_t)(arrival + (e->bridge_seen - e->bridge_arrival));
-  if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0))
-    wake_next(v, (uint32_t)(b->to - e->tiles));     /* without a look at that tile */
   uint32_t later = (uint32_t)arrival - b->last;
   b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
   b->last = (uint32_t)arrival;
+}
+
+/* The receiver is awake in the next cycle at the latest. */
+static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
+{
+  if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0))
+    wake_next(v, (uint32_t)(b->to - v->engine->tiles));     /* without a look at that tile */
+  bridge_put(v, b, value, arrival);
 }
 
 static HOT uint32_t bridge_take(FastBridge *b)
@@ -480,26 +486,28 @@ static HOT void stream_wakes(Visit *v, FastTile *t, uint32_t index, bool works)
 static HOT bool is_relay_in_flow(const Visit *v, const FastTile *t, const Thread *th)
 {
   const FastPlain *p = thread_plain(th);
-  return t->in && t->out && t->out->relay && t->out->upright && t->in->relayed && !p->ahead &&
-         th->ready <= v->turn.cycle && th->stall == STALL_NONE && p->remaining > 2 &&
-         p->op == VK_MOV && p->input_stream == PLAIN_SRC1 && p->memory == 1u << PLAIN_DEST &&
-         !t->is_stuck && bridge_has(v, t->in) && bridge_moves(t->in, v->turn.cycle);
+  return p->relays && !p->ahead && p->remaining > 2 && th->ready <= v->turn.cycle &&
+         th->stall == STALL_NONE && !t->is_stuck && bridge_has(v, t->in) &&
+         bridge_moves(t->in, v->turn.cycle);
 }
 
 /* A cycle of such a tile: as visit_stream, of which each step is known. */
 static HOT void visit_relay(Visit *v, FastTile *t, Thread *th, uint32_t index)
 {
   FastPlain *p = thread_plain(th);
-  uint32_t value = bridge_take(t->in);
+  const FastRing *ring = t->in->ring;
+  uint32_t value = bridge_take(t->in), copy = ring->payload[t->in->relays++ % BRIDGE_PLACES];
+  uint64_t here = UINT64_C(1) << (index - v->first);    /* of the words of three rows */
   p->value[PLAIN_SRC1] = value;
   plain_write(v, p, value, false);
   p->remaining--;
   th->ready = v->turn.cycle + 1;
   t->first_slot = p->in_slot;
-  stream_relay(v, t, p);
+  bridge_put(v, t->out, copy, v->turn.cycle + v->engine->timing->hop);
   note_active(v);
   note_change(v);
-  wake_next(v, index);
+  v->stay |= here;
+  *(t->out->to > t ? &v->below : &v->above) |= here;
 }
 
 /* False: nothing has been done, the tile is visited in the general way. */

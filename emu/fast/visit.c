@@ -90,14 +90,27 @@ static HOT void prefetch_streams(const FastTile *first, uint64_t bits)
   }
 }
 
+/* Where the wavelet of a number lies. */
+static HOT void prefetch_places(const FastRing *ring, uint32_t number)
+{
+  if (!ring)
+    return;
+  __builtin_prefetch(&ring->payload[number % BRIDGE_PLACES]);
+  __builtin_prefetch(&ring->seen[number % BRIDGE_PLACES]);
+}
+
 static HOT void prefetch_elements(const FastTile *t)
 {
   const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
-  const uint8_t *source = t->core.mem.bytes + p->address[PLAIN_SRC0];
-  __builtin_prefetch(source);
-  __builtin_prefetch(source + CACHE_LINE);
-  if (t->in)
-    __builtin_prefetch(t->in->ring);
+  const FastBridge *in = t->in, *out = t->out;
+  const uint8_t *first = t->core.mem.bytes +
+                         p->address[p->memory & 1u << PLAIN_DEST ? PLAIN_DEST : PLAIN_SRC0];
+  __builtin_prefetch(first);
+  __builtin_prefetch(first + CACHE_LINE);
+  if (in)
+    prefetch_places(in->ring, in->head);
+  if (out)
+    prefetch_places(out->ring, out->tail);
 }
 
 /* The lines of the tile with its bytes from `first` on and before `end`. */
