@@ -145,6 +145,14 @@ bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block)
   return false;
 }
 
+bool cfg_runs_in_each_turn(const Cfg *cfg, uint32_t head, uint32_t block)
+{
+  for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++)
+    if (cfg_loop_contains(cfg, head, cfg->preds[i]) && !cfg_dominates(cfg, block, cfg->preds[i]))
+      return false;
+  return true;
+}
+
 static uint32_t outermost_loop(const Cfg *cfg, uint32_t head)
 {
   while (cfg->loop_parent[head] != IR_NO_ID)

@@ -44,6 +44,8 @@ static inline bool cfg_dominates(const Cfg *cfg, uint32_t a, uint32_t b)
   return cfg->dom_enter[a] <= cfg->dom_enter[b] && cfg->dom_leave[b] <= cfg->dom_leave[a];
 }
 bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block);
+/* Does each turn that goes on to the next come to the block? */
+bool cfg_runs_in_each_turn(const Cfg *cfg, uint32_t head, uint32_t block);
 
 /* ---- edit.c ------------------------------------------------------------------------ */
 
@@ -181,6 +183,8 @@ typedef struct {
   uint32_t n_blocks;
   uint32_t *words;
 } Pressure;
+/* Does it call, be it a routine of the code generator for wide products, quotients, conversions? */
+bool opt_is_call(const IrFunc *f, const IrInsn *insn);
 /* Words of registers that the value takes while it lives. */
 unsigned opt_register_words(IrType type);
 /* Is there room for so many words more all through the loop?  Measures the function first if it

@@ -599,18 +599,6 @@ static void drop_unused_args(Keeper *k, IrValue v)
   renumber_arg(&vec->index, map);
 }
 
-/* Else a load in front of the loop may be for nothing. */
-static bool runs_in_each_turn(const Keeper *k, uint32_t block)
-{
-  uint32_t head = k->cfg.loop_head[block];
-  for (uint32_t i = k->cfg.pred_at[head]; i < k->cfg.pred_at[head + 1]; i++) {
-    uint32_t pred = k->cfg.preds[i];
-    if (cfg_loop_contains(&k->cfg, head, pred) && !cfg_dominates(&k->cfg, block, pred))
-      return false;
-  }
-  return true;
-}
-
 static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
 {
   IrValue v = k->f->blocks[block].insns[at];
@@ -620,7 +608,8 @@ static bool visit_vec(Keeper *k, uint32_t block, uint32_t at)
   IrVec *vec = arena_new(k->m->arena, IrVec);
   *vec = *insn.u.vec;
   bool changed = keep_operands(k, block, &insn, vec);
-  if (k->opt->level > 1 && runs_in_each_turn(k, block))
+  /* Else a load in front of the loop may be for nothing. */
+  if (k->opt->level > 1 && cfg_runs_in_each_turn(&k->cfg, k->cfg.loop_head[block], block))
     changed |= make_operands(k, block, &at, &insn, vec);
   if (!changed)
     return false;

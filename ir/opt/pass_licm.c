@@ -5,8 +5,11 @@
  * and nothing in the loop may write what it reads. */
 #include "ir/opt/opt.h"
 
+#include <string.h>
+
 /* Values that a loop's front computes stay in registers throughout; more than this and they would
- * not. */
+ * not.  From -O2 on a value that only the front itself needs does not count: of a long computation
+ * its result stays.  Below, each does, as the published counts are met with it. */
 enum { MOST_HOISTED = 8 };
 
 typedef struct {
@@ -16,6 +19,11 @@ typedef struct {
   Cfg cfg;
   uint32_t *block_of;        /* by value */
   Exposed exposed;
+  const uint32_t *uses;      /* by value */
+  uint32_t *uses_in_front;   /* by value: those by values that have left the loop */
+  bool *is_held;             /* by value: has left the loop, and counts */
+  uint32_t n_hoisted;        /* of the loop: values that have left it and are not free */
+  uint32_t n_held;           /* of those: the ones that count */
 } Hoister;
 
 /* ---- what may go there ------------------------------------------------------------- */
@@ -95,20 +103,59 @@ static bool may_hoist(Hoister *h, uint32_t head, uint32_t block, IrInsn *insn)
   return insn->op != IR_load || load_is_fixed(h, head, block, insn);
 }
 
-static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t block,
-                             uint32_t *n_hoisted)
+/* ---- how many ---------------------------------------------------------------------- */
+
+/* Values that count no longer once the front computes this one, too. */
+static uint32_t count_freed(const Hoister *h, const IrInsn *insn)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < insn->n_args && h->opt->level >= 2; i++) {
+    uint32_t from = insn->args[i].raw;
+    n += h->is_held[from] && h->uses_in_front[from] + 1 == h->uses[from];
+  }
+  return n;
+}
+
+/* Beyond the number that leaves at every level goes no routine that some turns call: in front of
+ * the loop it may run for nothing, and costs more than the rest of a turn. */
+static bool has_room(const Hoister *h, uint32_t head, uint32_t block, const IrInsn *insn)
+{
+  if (is_free(insn) || h->n_hoisted < MOST_HOISTED)
+    return true;
+  return h->opt->level >= 2 && h->n_held < MOST_HOISTED + count_freed(h, insn) &&
+         (!opt_is_call(h->f, insn) || cfg_runs_in_each_turn(&h->cfg, head, block));
+}
+
+/* Counts the value, and no longer those that only the front needs now. */
+static void hold_value(Hoister *h, IrValue v)
+{
+  const IrInsn *insn = opt_insn(h->f, v);
+  h->is_held[v.raw] = !is_free(insn);
+  h->n_hoisted += h->is_held[v.raw];
+  h->n_held += h->is_held[v.raw];
+  for (uint32_t i = 0; i < insn->n_args && h->opt->level >= 2; i++) {
+    uint32_t from = insn->args[i].raw;
+    if (++h->uses_in_front[from] != h->uses[from] || !h->is_held[from])
+      continue;
+    h->is_held[from] = false;
+    h->n_held--;
+  }
+}
+
+/* ---- moving ------------------------------------------------------------------------ */
+
+static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t block)
 {
   IrBlock *b = &h->f->blocks[block], *to = &h->f->blocks[front];
   uint32_t n = 0, before = b->n_insns;
   for (uint32_t i = 0; i < before; i++) {
     IrValue v = b->insns[i];
     IrInsn *insn = opt_insn(h->f, v);
-    bool costs = !is_free(insn);
-    if ((costs && *n_hoisted == MOST_HOISTED) || !may_hoist(h, head, block, insn)) {
+    if (!has_room(h, head, block, insn) || !may_hoist(h, head, block, insn)) {
       b->insns[n++] = v;
       continue;
     }
-    *n_hoisted += costs;
+    hold_value(h, v);
     h->block_of[v.raw] = front;
     insn->loc = opt_terminator(h->f, front)->loc;      /* no line stands in front of itself */
     opt_insert(h->m, to, to->n_insns - 1, v);
@@ -120,11 +167,14 @@ static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t
 static bool hoist_from_loop(Hoister *h, uint32_t head)
 {
   bool changed = false;
-  uint32_t front = opt_loop_front(h->f, &h->cfg, head), n_hoisted = 0;
+  uint32_t front = opt_loop_front(h->f, &h->cfg, head);
+  h->n_hoisted = h->n_held = 0;
+  memset(h->is_held, 0, sizeof *h->is_held * h->f->n_insns);
+  memset(h->uses_in_front, 0, sizeof *h->uses_in_front * h->f->n_insns);
   for (uint32_t i = h->cfg.rpo_index[head]; i < h->cfg.n_rpo && front != IR_NO_ID; i++) {
     uint32_t b = h->cfg.rpo[i];
     if (cfg_loop_contains(&h->cfg, head, b))
-      changed |= hoist_from_block(h, head, front, b, &n_hoisted);
+      changed |= hoist_from_block(h, head, front, b);
   }
   return changed;
 }
@@ -137,6 +187,9 @@ bool pass_licm(Opt *opt, IrFunc *f)
   opt_drop_unreachable(f, &h.cfg);
   bool changed = opt_make_fronts(opt, f, &h.cfg);
   h.exposed = opt_exposed(opt, f);
+  h.uses = opt_count_uses(f, opt->arena);
+  h.is_held = arena_many(opt->arena, bool, f->n_insns);
+  h.uses_in_front = arena_many(opt->arena, uint32_t, f->n_insns);
   h.block_of = opt_blocks_of_values(f, opt->arena);
   for (uint32_t i = h.cfg.n_rpo; i-- > 0;)
     if (h.cfg.loop_head[h.cfg.rpo[i]] == h.cfg.rpo[i])

@@ -36,8 +36,7 @@ static unsigned words_of(const IrFunc *f, IrValue v)
   }
 }
 
-/* The code generator calls a routine for wide products, quotients and conversions. */
-static bool is_call(const IrFunc *f, const IrInsn *insn)
+bool opt_is_call(const IrFunc *f, const IrInsn *insn)
 {
   switch ((int)insn->op) {
   case IR_call:
@@ -91,7 +90,7 @@ static unsigned walk_block(Liveness *l, uint32_t block, bool measure)
   for (uint32_t i = b->n_insns; i-- > 0;) {
     IrInsn *insn = opt_insn(l->f, b->insns[i]);
     end_life(l, b->insns[i]);
-    unsigned across = measure && is_call(l->f, insn) ? count_words(l) + CALL_WORDS : 0;
+    unsigned across = measure && opt_is_call(l->f, insn) ? count_words(l) + CALL_WORDS : 0;
     opt_each_operand(insn, begin_life, l);
     unsigned words = measure ? count_words(l) : 0;
     most = words > most ? words : most;
