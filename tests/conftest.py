@@ -15,3 +15,10 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("--debug-build"):
         harness.use_build("debug")
+
+
+def pytest_collection_modifyitems(items):
+    """Long tests first: with several workers, none of them has one left when the others are done."""
+    def comes_later(item):
+        return not any(item.get_closest_marker(name) for name in ("slow", "long"))
+    items.sort(key=comes_later)

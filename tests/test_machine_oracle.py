@@ -28,6 +28,7 @@ def test_what_the_model_cannot_say_is_no_difference():
     assert not oracle.check(Sequence, [927181202, 927180244]).differences
 
 
+@pytest.mark.long
 def test_fabric_programs_end_as_the_model_says():
     tally = oracle.check(Fabric, range(1, 46))
     assert not tally.differences, tally.differences

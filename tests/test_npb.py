@@ -17,6 +17,7 @@ def test_embarrassingly_parallel(tmp_path, tiles, arch):
     assert of_sums <= 1e-6 and of_counts <= 1e-5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tiles, arch", [(32, "wse3"), (56, "wse2")])
 def test_conjugate_gradient(tmp_path, tiles, arch):
     error, _ = npb_run.run_cg(tmp_path, tiles, 1, arch)

@@ -1,12 +1,15 @@
 """A short run of the oracle (tests/oracle); the long one is claims/oracle.py."""
 import random
 
+import pytest
+
 from oracle import check, formats, reduce
 from oracle.expressions import Binary, Literal, Name
 from oracle.statements import Function
 from oracle.types import I16, Struct
 
 
+@pytest.mark.long
 def test_the_oracle_agrees_with_every_level_on_both_machines():
     for seed in (7, random.SystemRandom().getrandbits(32)):
         total = check.run(check.BATCH, seed, jobs=1)

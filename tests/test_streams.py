@@ -343,6 +343,7 @@ def test_nobody_leaves_a_barrier_before_all_have_come(tmp_path, width, height):
         assert call[:, 1].max() - call[:, 1].min() <= 20
 
 
+@pytest.mark.long
 def test_cycles_are_near_the_model(tmp_path):
     """The short form of the claim collectives_streams."""
     for kind, with_task, width, n in ((streams.ALLGATHER, 1, 13, 30), (streams.ALLGATHER, 0, 9, 50),

@@ -271,6 +271,7 @@ CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 LOOK = harness.ROOT / "tests" / "viewer"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK) or not (LOOK / "node_modules").is_dir(),
                     reason="needs Chromium, and npm ci in tests/viewer")
 def test_the_page_in_a_browser(tmp_path):
@@ -367,6 +368,7 @@ def rows_of_trees(tmp_path, rows=65):
     return tmp_path / "layout.csl"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])
 def test_samples_count_what_events_count(tmp_path, name, layout, params):
     """A program of more than 4,096 tiles, with its page from samples and from events."""

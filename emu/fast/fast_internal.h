@@ -8,8 +8,8 @@
  * of this cycle. Within a tile the order of the steps is such that nothing read later was changed
  * before, with the exception of the input queues' counts, for which pops are counted.
  *
- * A tile is 1 KB while idle; slots, queues, descriptors and running operations come from a
- * slab when they are first used.  Awake tiles are bits of a map, one for each of the next cycles;
+ * A tile is less than 1 KB while idle; slots, queues, descriptors and running operations come from
+ * a slab when they are first used.  Awake tiles are bits of a map, one for each of the next cycles;
  * a tile that waits is woken by its own clock, by a wavelet, by room in a neighbour's slots or by
  * a neighbour's switch.
  *
