@@ -70,7 +70,7 @@ def tree(tiles, length, t_r):
 
 @pytest.mark.parametrize("tiles,length,t_r", [
     (1, 5, 2), (2, 1, 2), (3, 7, 2), (13, 1, 2), (13, 40, 0), (60, 9, 2), (100, 30, 5),
-    (127, 200, 1), (200, 64, 2)])
+    (127, 200, 1), (200, 64, 2), (613, 77, 2), (1024, 3, 4)])
 def test_tree_is_preorder_and_optimal(tiles, length, t_r):
     cycles, parent = tree(tiles, length, t_r)
     assert all(parent[v] < v for v in range(1, tiles))
