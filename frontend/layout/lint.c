@@ -17,15 +17,13 @@ static void warn_unbound_params(Sema *s, const ModuleInstance *m)
 {
   for (size_t i = 0; i < arrlenu(m->decls); i++) {
     const Decl *d = &m->decls[i];
-    if (d->kind != DECL_PARAM || d->state != DECL_UNRESOLVED || node_var_decl(d->node)->init)
-      continue;
-    if (!pool_is_none(m->params) && !pool_is_none(pool_field(s->pool, m->params, d->name)))
+    if (!sema_param_is_open(s, m, d))
       continue;
     diag_param_unused(s->diags, d->name_span, sema_text(s, d->name));
     if (m->imported_at.off != 0)
       diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
     else
-      diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+      sema_note_command_line(s, m, d);
   }
 }
 

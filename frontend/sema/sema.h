@@ -357,6 +357,10 @@ Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 /* A note under the error reported last: how the builtin that is called is written. */
 void sema_note_usage(Sema *s, const Node *call);
 bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
+/* A parameter without a value so far, which nothing has asked for. */
+bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d);
+/* A note: the option that gives a value to the parameter, and to the module's open ones with it. */
+void sema_note_command_line(Sema *s, const ModuleInstance *m, const Decl *d);
 /* Warns of calls of builtins that do not exist, in code that no tile's program contains. */
 void sema_warn_unknown_builtins(Sema *s, const Node *declaration);
 /* Does its value depend on its operands alone? */

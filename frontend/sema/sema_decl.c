@@ -331,6 +331,22 @@ static bool has_layout_block(const Ast *ast)
   return false;
 }
 
+bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d)
+{
+  if (d->kind != DECL_PARAM || d->state != DECL_UNRESOLVED || node_var_decl(d->node)->init)
+    return false;
+  return pool_is_none(m->params) || pool_is_none(pool_field(s->pool, m->params, d->name));
+}
+
+void sema_note_command_line(Sema *s, const ModuleInstance *m, const Decl *d)
+{
+  const char *values = arena_printf(s->arena, "%s:VALUE", sema_text(s, d->name));
+  for (size_t i = 0; i < arrlenu(m->decls); i++)
+    if (&m->decls[i] != d && sema_param_is_open(s, m, &m->decls[i]))
+      values = arena_printf(s->arena, "%s,%s:VALUE", values, sema_text(s, m->decls[i].name));
+  diag_bind_with_params(s->diags, d->name_span, values);
+}
+
 /* Where a value of the parameter could come from.  Who compiles the program of a tile in place of
  * its layout has no command line that would help. */
 static void note_who_binds(Sema *s, const Decl *d)
@@ -339,7 +355,7 @@ static void note_who_binds(Sema *s, const Decl *d)
   if (m->parent != IR_NO_ID)
     return;
   if (m->imported_at.off == 0) {
-    diag_bind_with_params(s->diags, d->name_span, sema_text(s, d->name));
+    sema_note_command_line(s, m, d);
     if (!has_layout_block(m->ast))
       diag_file_without_layout(s->diags, d->name_span);
   } else if (pool_is_none(m->params)) {
