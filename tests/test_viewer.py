@@ -5,6 +5,7 @@ import html.parser
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections import Counter
 
@@ -276,7 +277,11 @@ LOOK = harness.ROOT / "tests" / "viewer"
                     reason="needs Chromium, and npm ci in tests/viewer")
 def test_the_page_in_a_browser(tmp_path):
     """tests/claims/viewer.py does more: other programs, widths, a dark theme, times."""
-    image = compiled(tmp_path, "gemv", width=6, height=4, M=12, N=18)
+    folder = shutil.copytree(harness.ROOT / "samples/gemv", tmp_path / "gemv")
+    with open(folder / "pe.csl", "a") as program:
+        program.write(80 * " " + "// indented further than a phone is wide\n")
+    image = tmp_path / "gemv.bin"
+    harness.compile(folder / "layout.csl", image, params={"width": 6, "height": 4, "M": 12, "N": 18})
     harness.emu(image, f"--report={tmp_path}/r.html", f"--stats={tmp_path}/s.json")
     done = subprocess.run(["node", LOOK / "look.mjs", tmp_path / "r.html", tmp_path, "r", "quick"],
                           capture_output=True, text=True, timeout=120,
@@ -284,6 +289,7 @@ def test_the_page_in_a_browser(tmp_path):
     assert done.returncode == 0, done.stderr
     seen, stats = json.loads(done.stdout), harness.stats(tmp_path / "s.json")
     assert seen["errors"] == seen["fetched"] == seen["axe"] == seen["wide"] == seen["untidy"] == []
+    assert seen["source"].endswith("pe.csl")      # where most cycles are code of the compiler
     for name in ("cycles", "instructions", "groups", "wavelets", "wavelet_hops"):
         assert seen["stats"][name] == [stats[name], f"{stats[name]:,}"]
     assert seen["totals"]["links"] == stats["wavelet_hops"]

@@ -150,6 +150,8 @@ for (const [width, height] of WIDTHS)
                                     document.documentElement.clientWidth + 1))
         result.wide.push(`${width} ${theme} ${tab}`);
     }
+    result.source = await page.evaluate(() =>
+      document.querySelector("select[aria-label='Source file']")?.selectedOptions[0].text);
     await page.evaluate(() => scrollTo(0, 0));
     if (!await menuFits(page))
       result.wide.push(`${width} ${theme} layers`);

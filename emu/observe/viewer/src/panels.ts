@@ -236,7 +236,9 @@ export class SourcePanel implements Panel {
       this.show(Number(choose.value)) });
     choose.append(...files.map((f, i) => element("option", { value: i }, f.name || "(no source)")));
     this.box.append(element("p", {}, element("label", {}, "File ", choose)), this.list);
-    this.show(0);
+    const first = Math.max(0, files.findIndex((f) => f.text !== undefined));   // of the user's
+    choose.value = String(first);
+    this.show(first);
   }
 
   private show(index: number): void {
@@ -283,10 +285,11 @@ export class SourcePanel implements Panel {
   }
 }
 
-// A line of a program; what does not fit goes on below, indented as the line is.
+// A line of a program; what does not fit goes on below, indented as the line is.  Half of the column
+// stays for the text however far the line is indented.
 function indented(content: string): HTMLElement {
-  const text = content.trimStart();
-  return element("code", { style: `padding-left:${content.length - text.length}ch` }, text);
+  const text = content.trimStart(), columns = content.length - text.length;
+  return element("code", { style: `padding-left:min(${columns}ch, 50%)` }, text);
 }
 
 // ---- memory -------------------------------------------------------------------------------------
