@@ -812,6 +812,60 @@ def test_mistakes_with_streams(tmp_path):
         """)
 
 
+TURNS = """
+param rx: color;
+param tx: color;
+const control = @import_module("<control>");
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+var words: [1]u32;
+const mem = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> words[i] });
+const in = @get_dsd(fabin_dsd, .{ .extent = 1, .fabric_color = rx, .input_queue = in_queue });
+const out = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = tx, .output_queue = out_queue });
+const turn = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = tx, .output_queue = out_queue,
+                                     .control = true });
+const start_id = @get_local_task_id(10);
+const send_id = @get_local_task_id(11);
+task start() void { @mov32(mem, in, .{ .async = true, .activate = send }); }
+task send() void {
+  @mov32(out, mem);
+  @mov32(turn, control.encode_single_payload(control.opcode.SWITCH_ADV, true, {}, 0));
+  @activate(start_id);
+}
+comptime {
+  @bind_local_task(start, start_id);
+  @bind_local_task(send, send_id);
+  @activate(start_id);
+  @initialize_queue(in_queue, .{ .color = rx });
+  if (@is_arch("wse3")) { @initialize_queue(out_queue, .{ .color = tx }); }
+}
+"""
+
+
+def test_tiles_that_serve_the_host_are_no_first_cause(tmp_path):
+    """The switch does not turn back, so the second word stays; that the tile waits for a third one is
+    no mistake."""
+    (tmp_path / "turns.csl").write_text(TURNS)
+    script(tmp_path, """
+        region = layout.create_code_region("turns.csl", "r", 1, 1)
+        rx, tx = region.color("rx"), region.color("tx")
+        region.set_param_all(rx)
+        region.set_param_all(tx)
+        region.place(2, 2)
+        i = region.create_input_port(rx, Edge.LEFT, [RoutingPosition().set_output([Route.RAMP])], 1)
+        o = region.create_output_port(tx, Edge.RIGHT, [RoutingPosition().set_input([Route.RAMP]),
+                                                       RoutingPosition().set_input([Route.NORTH])], 1)
+        to, back = layout.create_input_stream(i), layout.create_output_stream(o)
+        runtime, word = started(), np.ones(1, np.uint32)
+        runtime.send(to, word, nonblock=True)
+        runtime.receive(back, word, 1)
+        runtime.send(to, word, nonblock=True)
+        said = message(runtime.receive, back, word, 1)
+        causes = [line for line in said.splitlines() if line.startswith("cause ")]
+        assert "from NORTH only" in causes[0] and "no more words come from the host" in causes[1], said
+        """)
+
+
 # ---- what reports say ---------------------------------------------------------------------------
 
 # A step that begins anew: how many words it takes is not known before the run.

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 4, NO_NODE = 0xffffffff };
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 5, NO_NODE = 0xffffffff };
 
 static bool wavelets_left(const InspectTile *tile)
 {
@@ -21,6 +21,12 @@ static bool wavelets_left(const InspectTile *tile)
     if (tile->colors[c].count)
       return true;
   return false;
+}
+
+/* Sees an operation that has taken or sent some of its elements. */
+static bool has_begun(const InspectThread *thread)
+{
+  return finite_wait(thread) && thread->run->remaining < thread->run->length;
 }
 
 /* Sees an operation, the main thread or an activated task wait. */
@@ -151,8 +157,7 @@ static bool tile_awaits_host(Analysis *a, uint32_t tile)
     if (!finite_wait(&t.threads[i]))
       continue;
     uint32_t root = find_root(a, node_of(a, unit_of(UNIT_THREAD, tile, i)));
-    if (t.threads[i].run->remaining < t.threads[i].run->length ||
-        a->nodes[root].unit.end != END_HOST)
+    if (has_begun(&t.threads[i]) || a->nodes[root].unit.end != END_HOST)
       return false;
   }
   return true;
@@ -351,16 +356,36 @@ static void print_root(Analysis *a, uint32_t cause)
     print_cycle(a, a->causes[cause].root);
 }
 
-/* What a tile has lost is the cause of what others wait for; a task that is blocked may be
- * unblocked by what waits elsewhere; what has never started may be held up by any of the others. */
-static unsigned rank_of(const Analysis *a, uint32_t cause)
+/* Nothing but operations that have not begun leads to the words of the host: tiles that serve a
+ * stream wait so after each round. */
+static bool serves_host(Analysis *a, const Cause *cause)
+{
+  if (a->nodes[cause->root].unit.end != END_HOST)
+    return false;
+  for (uint32_t n = cause->first; n != cause->root; n = a->nodes[n].next) {
+    Unit unit = a->nodes[n].unit;
+    if (unit.kind == UNIT_OUTPUT || unit.kind == UNIT_INPUT || unit.kind == UNIT_ROUTER)
+      return false;
+    if (unit.kind == UNIT_THREAD &&
+        has_begun(&report_look(&a->report, unit.tile)->threads[unit.index]))
+      return false;
+  }
+  return true;
+}
+
+/* What a tile has lost is the cause of what others wait for; a tile that serves the host's words
+ * waits for more of them although its work is done; a task that is blocked may be unblocked by what
+ * waits elsewhere; what has never started may be held up by any of the others. */
+static unsigned rank_of(Analysis *a, uint32_t cause)
 {
   EndKind end = a->nodes[a->causes[cause].root].unit.end;
   if (end == END_LOST || end == END_UNTAKEN)
     return 0;
   if (end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN)
     return RANKS - 1;
-  return end == END_BLOCKED_TASK ? RANKS - 2 : 1;
+  if (end == END_BLOCKED_TASK)
+    return RANKS - 2;
+  return serves_host(a, &a->causes[cause]) ? RANKS - 3 : 1;
 }
 
 /* The report joins the cause to an earlier one, if that is the same at another tile. */
