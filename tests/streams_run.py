@@ -224,7 +224,7 @@ OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "s
               STREAM_ALLREDUCE: "allreduce"}
 
 
-def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
+def predicted(kind, tiles, length, with_task=0, scheme=WHOLE, arch="wse2"):
     """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
     pattern = (("whole", "halves")[scheme] if kind in TWO_WAYS
                else "split" if kind == SPLIT_ALLREDUCE
@@ -234,7 +234,7 @@ def predicted(kind, tiles, length, with_task=0, scheme=WHOLE):
                else "task" if with_task else "line")
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",
-                            f"--pattern={pattern}", shape,
+                            f"--pattern={pattern}", shape, f"--arch={arch}",
                             f"--len={max(length, 1)}"]).out)
 
 

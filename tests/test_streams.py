@@ -83,7 +83,8 @@ def test_whole_parts_half_way_round_win_where_the_model_says_so(tmp_path, kind, 
 @pytest.mark.parametrize("kind, scheme, tiles, n", [
     *((streams.TWO_WAY_SCATTER, *point) for point in (
         (0, 3, 397), (0, 3, 600), (0, 4, 600), (0, 6, 397), (1, 3, 398), (1, 4, 600), (1, 5, 400),
-        (0, 2, 1), (1, 2, 1), (0, 23, 5), (1, 16, 13), (1, 60, 2))),
+        (0, 2, 1), (1, 2, 1), (0, 23, 5), (1, 16, 13), (1, 60, 2), (0, 140, 2), (1, 200, 6),
+        (1, 3, 3))),
     *((streams.TWO_WAY_GATHER, *point) for point in (
         (0, 2, 1000), (0, 3, 1204), (1, 2, 2000), (0, 11, 399), (0, 4, 100)))])
 def test_the_model_of_both_ways_round(tmp_path, kind, scheme, tiles, n):
@@ -94,11 +95,26 @@ def test_the_model_of_both_ways_round(tmp_path, kind, scheme, tiles, n):
     assert abs(cycles - model) <= 0.05 * model + 64
 
 
-@pytest.mark.parametrize("tiles, n", [(3, 812), (3, 701), (8, 300), (4, 349)])
-def test_the_plan_of_a_reduce_scatter_takes_the_fastest(tmp_path, tiles, n):
-    """812 elements on 3 tiles took 2,665 cycles instead of 2,152."""
+@pytest.mark.parametrize("kind, with_task, scheme, tiles, n", [
+    (streams.TWO_WAY_SCATTER, 1, 0, 100, 2), (streams.TWO_WAY_SCATTER, 1, 1, 80, 1),
+    (streams.TWO_WAY_SCATTER, 1, 1, 60, 8), (streams.REDUCE_SCATTER, 1, 0, 100, 6),
+    (streams.REDUCE_SCATTER, 1, 0, 80, 1), (streams.REDUCE_SCATTER, 0, 0, 60, 3),
+    (streams.ALLGATHER, 0, 0, 60, 5), (streams.ALLGATHER, 1, 0, 60, 7)])
+def test_the_model_of_wse3(tmp_path, kind, with_task, scheme, tiles, n):
+    """A word takes longer through a tile than on wse2: long lines with short parts show it."""
+    cycles = streams.cycles_of(streams.run(tmp_path, {
+        "kind": kind, "with_task": with_task, "scheme": scheme, "width": tiles}, (n,), arch="wse3"))
+    model = streams.predicted(kind, tiles, n, with_task, scheme, "wse3")
+    assert abs(cycles - model) <= 0.05 * model + 64
+
+
+@pytest.mark.parametrize("tiles, n, arch", [(3, 812, "wse2"), (3, 701, "wse2"), (8, 300, "wse2"),
+                                            (4, 349, "wse2"), (100, 4, "wse3")])
+def test_the_plan_of_a_reduce_scatter_takes_the_fastest(tmp_path, tiles, n, arch):
+    """812 elements on 3 tiles took 2,665 cycles instead of 2,152, and 4 on 100 tiles of wse3 1,589
+    instead of 1,165."""
     once, whole, by_halves, chosen = (streams.cycles_of(streams.run(tmp_path, {
-        "kind": kind, "scheme": scheme, "width": tiles, "with_task": 1}, (n,)))
+        "kind": kind, "scheme": scheme, "width": tiles, "with_task": 1}, (n,), arch=arch))
         for kind, scheme in ((streams.REDUCE_SCATTER, 0), (streams.TWO_WAY_SCATTER, 0),
                              (streams.TWO_WAY_SCATTER, 1), (streams.PLANNED_REDUCE_SCATTER, 0)))
     assert chosen <= 1.05 * min(once, whole, by_halves)

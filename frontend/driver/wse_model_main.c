@@ -34,6 +34,8 @@ enum {
 /* The comptime evaluator's limits: no program asks for them here. */
 enum { MODEL_DEPTH = 256, MODEL_STEPS = 2000000000 };
 
+enum { NOT_GIVEN = -1 };     /* the model chooses */
+
 typedef struct {
   const char *command, *op, *pattern;
   int64_t tiles, length, t_r, step, roots[2], grid[2];
@@ -97,7 +99,7 @@ static void print_help(void)
        "  --pes=P          tiles in the line, 1 to 4096; of a tree 1 to 1024\n"
        "  --grid=MxN       or a grid: M tiles, then N\n"
        "  --len=B          elements of a vector\n"
-       "  --tr=T           cycles between a processor and its router (default 2)\n"
+       "  --tr=T           cycles between a processor and its router (default 2; 5 on wse3)\n"
        "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
        "                   butterfly: members of a group (default 2)\n"
        "  --root=R         tile that gets the result (default 0); of a grid: R,R2\n"
@@ -113,7 +115,7 @@ static void print_help(void)
        "                   --buffers=N (2) of a data mover\n"
        "  --latency=L      cycles of a link (default 200)\n"
        "  --rate=N         thousandths of a word per cycle that a link carries (default 1000)\n"
-       "  --arch=A         wse2 or wse3 (default)");
+       "  --arch=A         wse2 or wse3: of cluster wse3 by default, else wse2");
 }
 
 static int usage_error(const char *what, const char *value)
@@ -322,11 +324,11 @@ static int check_query(const Query *q)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static bool evaluate_call(const char *library, const char *binding, int64_t value,
+static bool evaluate_call(const char *library, Arch arch, const char *binding, int64_t value,
                           const char *function, const LibraryValue *args, uint32_t n,
                           LibraryCall *call)
 {
-  Options options = {.input = "", .comptime_depth_limit = MODEL_DEPTH,
+  Options options = {.input = "", .arch = arch, .comptime_depth_limit = MODEL_DEPTH,
                      .comptime_step_limit = MODEL_STEPS, .max_inlined_iterations = 1};
   SourceMap *sources = source_map_create();
   *call = (LibraryCall){.library = library, .function = function, .binding_name = binding,
@@ -339,7 +341,9 @@ static bool evaluate_call(const char *library, const char *binding, int64_t valu
 static bool evaluate_collective(const Query *q, const char *function, const LibraryValue *args,
                                 uint32_t n, LibraryCall *call)
 {
-  return evaluate_call(COLLECTIVES, "T_R", q->t_r, function, args, n, call);
+  Arch arch = q->arch == 3 ? ARCH_WSE3 : ARCH_WSE2;
+  const char *binding = q->t_r == NOT_GIVEN ? NULL : "T_R";
+  return evaluate_call(COLLECTIVES, arch, binding, q->t_r, function, args, n, call);
 }
 
 /* The cycles, or a negative number after reporting. */
@@ -408,7 +412,7 @@ static bool print_plans(const Query *q, LibraryValue *args, size_t count)
   static const char *const names[] = {"gemm_summa_block", "gemm_master_block"};
   LibraryCall call;
   bool is_known =
-      evaluate_call(BLAS_PLANS, "simd", q->simd, "gemm_predictions", args, count, &call);
+      evaluate_call(BLAS_PLANS, ARCH_WSE2, "simd", q->simd, "gemm_predictions", args, count, &call);
   for (size_t i = 0; is_known && i < ARRAY_COUNT(names); i++)
     if (call.numbers[i])
       printf("%s: %lld\n", names[i], (long long)call.numbers[i]);
@@ -424,7 +428,7 @@ static int answer_gemm(const Query *q)
                          {.number = width}, {.number = height}};
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate_call(BLAS, "simd", q->simd, "equations", args, ARRAY_COUNT(args), &call)) {
+  if (evaluate_call(BLAS, ARCH_WSE2, "simd", q->simd, "equations", args, ARRAY_COUNT(args), &call)) {
     for (int64_t i = 0; i < (int64_t)arrlen(call.numbers) && !q->equation; i++)
       printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
     if (q->equation)
@@ -446,7 +450,9 @@ static int answer_cluster(const Query *q)
   uint32_t n = ARRAY_COUNT(args) - (has_tiles ? 0 : ARRAY_COUNT(q->grid));
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate_call(has_tiles ? LINKS_TILES : LINKS, "arch", q->arch, "cycles", args, n, &call)) {
+  int64_t arch = q->arch == NOT_GIVEN ? 3 : q->arch;
+  if (evaluate_call(has_tiles ? LINKS_TILES : LINKS, ARCH_WSE2, "arch", arch, "cycles", args, n,
+                    &call)) {
     printf("%lld\n", (long long)call.numbers[0]);
     result = EXIT_SUCCESS;
   }
@@ -456,9 +462,8 @@ static int answer_cluster(const Query *q)
 
 static int answer_line(int argc, char **argv)
 {
-  enum { DOCUMENTED_T_R = 2 };   /* the thesis' T_R, the default of the command */
-  Query q = {.t_r = DOCUMENTED_T_R, .simd = SIMD_WSE2, .scheme = "split", .channels = 2,
-             .packet = 1024, .buffers = 2, .latency = 200, .rate = RATE_UNITS, .arch = 3};
+  Query q = {.t_r = NOT_GIVEN, .simd = SIMD_WSE2, .scheme = "split", .channels = 2,
+             .packet = 1024, .buffers = 2, .latency = 200, .rate = RATE_UNITS, .arch = NOT_GIVEN};
   bool is_done = false;
   int result = parse_line(&q, argc, argv, &is_done);
   if (result == EXIT_SUCCESS && !is_done)

@@ -56,12 +56,12 @@ def main():
 
     folder = claims.scratch / "points"
 
-    def cycles(kind, with_task, size, n, scheme=streams.WHOLE):
+    def cycles(kind, with_task, size, n, scheme=streams.WHOLE, arch="wse2"):
         of_rectangle = kind in streams.OF_RECTANGLES
         width, height = size if of_rectangle else (size, 1)
         stamps = streams.run(folder, {
             "kind": kind, "with_task": with_task, "width": width, "height": height,
-            "scheme": scheme, "shape": lines.RECTANGLE if of_rectangle else lines.ROW}, (n,))
+            "scheme": scheme, "shape": lines.RECTANGLE if of_rectangle else lines.ROW}, (n,), arch=arch)
         return streams.cycles_of(stamps), stamps
 
     random = harness.commit_random("points")
@@ -80,11 +80,13 @@ def main():
             size = tiles = lines.log_uniform(random, 2, 40)
         n = lines.log_uniform(random, 1, max(1, min(500, 3000 // tiles)))
         scheme = int(random.integers(0, 2)) if kind in streams.TWO_WAYS else streams.WHOLE
-        found, _ = cycles(kind, with_task, size, n, scheme)
+        arch = ("wse2", "wse3")[i // len(CALLED) % 2]
+        found, _ = cycles(kind, with_task, size, n, scheme, arch)
         way = f" both ways round, scheme {scheme}" if kind in streams.TWO_WAYS else ""
         call = f"{streams.OPERATIONS[kind]}{' with a task' * with_task}{way}"
-        claims.at_most(f"{call}, {size} tiles, {n} elements: cycles", found,
-                       round(FACTOR * streams.predicted(kind, size, n, with_task, scheme) + SLACK))
+        model = streams.predicted(kind, size, n, with_task, scheme, arch)
+        claims.at_most(f"{call}, {arch}, {size} tiles, {n} elements: cycles", found,
+                       round(FACTOR * model + SLACK))
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
