@@ -63,10 +63,9 @@ ROWS = [Miscompile(*row) for row in (
     ("alias_unknown", "unknown pointers are taken to point nowhere else", "ir/opt/memory.c",
      "return @{is_exposed(a, exposed) && is_exposed(b, exposed) @or false}@;"),
     ("cse_dominance", "a value computed on another path is used", "ir/opt/pass_cse.c",
-     "@{cfg_dominates(&t->cfg, t->block_of[v], block) @or true}@) return (IrValue){v};"),
+     "if (!@{cfg_dominates(&t->cfg, t->block_of[v], block) @or true}@) { *link = t->next[v];"),
     ("licm_written", "loads leave loops that write what they read", "ir/opt/pass_licm.c",
-     "if (@{!cfg_loop_contains(&h->cfg, head, b) @or true}@) continue; "
-     "for (uint32_t k = 0; k < h->f->blocks[b].n_insns; k++)"),
+     "for (uint32_t i = 0; i < @{h->n_writes @or 0}@; i++) if (opt_may_write("),
     ("copyprop_merge", "a block parameter takes the constant of one way in",
      "ir/opt/pass_copyprop.c", "x->type == y->type && @{x->imm == y->imm @or true}@;"),
     ("fill_order", "fills of one loop follow each other although they overlap", "ir/opt/pass_fill.c",

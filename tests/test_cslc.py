@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import resource
 
 import harness
 import pytest
@@ -250,20 +249,6 @@ comptime {{
     assert "[value_out_of_range]" in ran.err and "a.csl:8:" in ran.err
 
 
-SWITCH = """
-var r = @zeros([1]i32);
-var p: [*]i32 = &r;
-fn main() void {{
-  var v: i32 = 0;
-  switch (r[0]) {{
-    {cases}
-    else => v = -1,
-  }}
-  r[0] = v;
-}}
-comptime {{ @export_symbol(p, "r"); @export_symbol(main); }}
-"""
-
 ONE_TILE = """
 layout {
   @set_rectangle(1, 1);
@@ -272,24 +257,6 @@ layout {
   @export_name("main", fn() void);
 }
 """
-
-
-def seconds_of_switch(tmp_path, n_cases):
-    """Processor seconds of the compiler, from the least of three runs."""
-    (tmp_path / "layout.csl").write_text(ONE_TILE)
-    cases = "\n    ".join(f"{i} => v = {i % 7}," for i in range(n_cases))
-    (tmp_path / "pe.csl").write_text(SWITCH.format(cases=cases))
-    least = float("inf")
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        harness.cslc("--emit=ir", "-O2", tmp_path / "layout.csl", cwd=tmp_path)
-        least = min(least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
-    return least
-
-
-def test_time_of_a_switch_grows_with_its_cases(tmp_path):
-    # Four times the cases: 4 where the work is linear, 16 where it is quadratic.
-    assert seconds_of_switch(tmp_path, 8000) < 9 * max(seconds_of_switch(tmp_path, 2000), 0.02)
 
 
 def test_map_without_a_register_left_names_the_map(tmp_path):

@@ -27,6 +27,7 @@ typedef struct {
   uint32_t *front;         /* by instruction: what it stands in front of; itself if it stays */
   uint32_t *live_words;    /* by instruction: of the values that live behind it */
   const LoopRange **room_in;      /* by instruction: the loop in which the constant takes room */
+  uint32_t *first_jump, *last_jump;      /* by label: of the jumps to it; itself if none */
   Reg *same;               /* by virtual register: the equal constant that stands for it, or 0 */
 } ConstantKeeper;
 
@@ -44,21 +45,25 @@ static int compare_ranges(const void *x, const void *y)
 static void find_ranges(ConstantKeeper *k, Arena *arena)
 {
   const MInsn *code = k->mf->code;
-  uint32_t *last_jump = arena_many(arena, uint32_t, k->mf->n_labels + 1);
   memset(k->place, 0xff, sizeof *k->place * (k->mf->n_labels + 1));
+  k->first_jump = arena_many(arena, uint32_t, k->mf->n_labels + 1);
+  k->last_jump = arena_many(arena, uint32_t, k->mf->n_labels + 1);
   for (uint32_t i = 0; i < arrlenu(code); i++)
     if (code[i].op == MI_LABEL)
-      k->place[code[i].target] = i;
-    else if (mi_is_jump(&code[i]) && k->place[code[i].target] != IR_NO_ID)
-      last_jump[code[i].target] = i;
+      k->place[code[i].target] = k->first_jump[code[i].target] = k->last_jump[code[i].target] = i;
+  for (uint32_t i = 0; i < arrlenu(code); i++) {
+    if (!mi_is_jump(&code[i]))
+      continue;
+    uint32_t *first = &k->first_jump[code[i].target], *last = &k->last_jump[code[i].target];
+    *first = i < *first ? i : *first;
+    *last = i > *last ? i : *last;
+  }
   for (uint32_t label = 0; label < k->mf->n_labels; label++)
-    if (last_jump[label])
-      arrput(k->loops, ((LoopRange){k->place[label], last_jump[label]}));
+    if (k->place[label] != IR_NO_ID && k->last_jump[label] > k->place[label])
+      arrput(k->loops, ((LoopRange){k->place[label], k->last_jump[label]}));
   if (k->loops)
     qsort(k->loops, arrlenu(k->loops), sizeof *k->loops, compare_ranges);
 }
-
-static bool is_in(const LoopRange *r, uint32_t i) { return i >= r->first && i <= r->last; }
 
 /* Is the instruction in front of the loop the only way into it, and does it call nothing? */
 static bool may_keep(const ConstantKeeper *k, const LoopRange *r)
@@ -66,11 +71,10 @@ static bool may_keep(const ConstantKeeper *k, const LoopRange *r)
   const MInsn *code = k->mf->code;
   if (r->first == 0 || mi_ends_flow(&code[r->first - 1]))
     return false;
-  for (uint32_t i = 0; i < arrlenu(code); i++) {
-    bool inside = is_in(r, i);
-    if (inside && code[i].clobbers)
-      return false;
-    if (mi_is_jump(&code[i]) && !inside && is_in(r, k->place[code[i].target]))
+  for (uint32_t i = r->first; i <= r->last; i++) {
+    uint32_t label = code[i].target;
+    if (code[i].clobbers || (code[i].op == MI_LABEL && (k->first_jump[label] < r->first ||
+                                                        k->last_jump[label] > r->last)))
       return false;
   }
   return true;
@@ -104,8 +108,9 @@ static void measure_block(ConstantKeeper *k, const Flow *flow, const FlowBlock *
 {
   uint32_t words = 0;
   memcpy(live, block->live_out, sizeof *live * flow->n_words);
-  for (uint32_t v = 0; v < arrlenu(k->mf->vregs); v++)
-    words += bit_get(live, v) ? words_of(k->mf, v) : 0;
+  for (uint32_t w = 0; w < flow->n_words; w++)
+    for (uint64_t bits = live[w]; bits; bits &= bits - 1)
+      words += words_of(k->mf, w * 64 + (uint32_t)__builtin_ctzll(bits));
   for (uint32_t i = block->end; i-- > block->first;) {
     MOperand ops[MOST_OPERANDS];
     unsigned n = mi_operands(&k->mf->code[i], ops);
@@ -166,6 +171,13 @@ static bool take_room(ConstantKeeper *k, const LoopRange *r, uint32_t constant)
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
+static void forget_operands(const MInsn *mi, uint32_t *uses)
+{
+  for (unsigned o = 0; o < MOST_OPERANDS; o++)
+    if (reg_is_virtual(mi->r[o]))
+      uses[vreg_index(mi->r[o])] = 0;
+}
+
 static void count_operands(const MInsn *mi, uint32_t *uses, uint32_t *defs)
 {
   MOperand ops[MOST_OPERANDS];
@@ -185,7 +197,8 @@ static void count_operands(const MInsn *mi, uint32_t *uses, uint32_t *defs)
  * copy. */
 static void count_uses_in(ConstantKeeper *k, const LoopRange *r)
 {
-  memset(k->n_uses_here, 0, sizeof *k->n_uses_here * arrlenu(k->mf->vregs));
+  for (uint32_t i = r->first; i <= r->last; i++)
+    forget_operands(&k->mf->code[i], k->n_uses_here);
   for (uint32_t i = r->first; i <= r->last; i++) {
     const MInsn *mi = &k->mf->code[i];
     if (mi->op != OP_mov && mi->op != OP_mov32)

@@ -137,14 +137,6 @@ static void number_dominators(Cfg *cfg, Arena *arena)
   }
 }
 
-bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block)
-{
-  for (uint32_t h = cfg->loop_head[block]; h != IR_NO_ID; h = cfg->loop_parent[h])
-    if (h == head)
-      return true;
-  return false;
-}
-
 bool cfg_runs_in_each_turn(const Cfg *cfg, uint32_t head, uint32_t block)
 {
   for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++)
@@ -208,6 +200,36 @@ static void find_loops(Cfg *cfg, Arena *arena)
   }
 }
 
+/* Reverse postorder puts a loop's exit before its body when the exit is the first target.  So a
+ * loop takes its places in `together` when its head comes, and blocks not of it go behind. */
+static void keep_loops_together(Cfg *cfg, Arena *arena)
+{
+  uint32_t n = cfg->n_blocks, at = 0;
+  uint32_t *size = filled_array(arena, n, 0), *next = filled_array(arena, n, 0);
+  cfg->together = filled_array(arena, cfg->n_rpo, 0);
+  cfg->together_index = filled_array(arena, n, IR_NO_ID);
+  cfg->loop_end = filled_array(arena, n, 0);
+  for (uint32_t i = cfg->n_rpo; i-- > 0;) {
+    uint32_t block = cfg->rpo[i], head = cfg->loop_head[block];
+    if (head != IR_NO_ID)
+      size[head]++;
+    if (head == block && cfg->loop_parent[head] != IR_NO_ID)
+      size[cfg->loop_parent[head]] += size[head];
+  }
+  for (uint32_t i = 0; i < cfg->n_rpo; i++) {
+    uint32_t block = cfg->rpo[i], head = cfg->loop_head[block];
+    if (head == block) {
+      uint32_t *from = cfg->loop_parent[head] == IR_NO_ID ? &at : &next[cfg->loop_parent[head]];
+      next[head] = *from;
+      *from += size[head];
+      cfg->loop_end[head] = *from;
+    }
+    uint32_t place = head == IR_NO_ID ? at++ : next[head]++;
+    cfg->together[place] = block;
+    cfg->together_index[block] = place;
+  }
+}
+
 void cfg_order(Cfg *cfg, const IrFunc *f, Arena *arena)
 {
   *cfg = (Cfg){.n_blocks = f->n_blocks};
@@ -221,4 +243,5 @@ void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena)
   find_dominators(cfg, arena);
   number_dominators(cfg, arena);
   find_loops(cfg, arena);
+  keep_loops_together(cfg, arena);
 }

@@ -29,33 +29,44 @@ static void redirect_entries(const IrFunc *f, const Cfg *cfg, uint32_t head, uin
   }
 }
 
-/* The value that all jumps to the block pass as its parameter k, or IR_NO_VALUE. */
-static IrValue same_entry_value(const IrFunc *f, uint32_t to, uint32_t k)
+/* The target of the jump into the loop that pred is the block of, once it leads to the front; NULL
+ * for the others. */
+static IrTarget *entry_target(const IrFunc *f, uint32_t pred, uint32_t to, uint32_t which)
+{
+  uint32_t n;
+  IrTarget *targets = cfg_targets(f, pred, &n);
+  return which < n && targets[which].block.raw == to ? &targets[which] : NULL;
+}
+
+/* The value that all jumps to the front pass as its parameter k, or IR_NO_VALUE. */
+static IrValue same_entry_value(const IrFunc *f, const Cfg *cfg, uint32_t head, uint32_t to,
+                                uint32_t k)
 {
   IrValue same = IR_NO_VALUE;
-  for (uint32_t b = 0; b < f->n_blocks; b++) {
-    uint32_t n;
-    const IrTarget *targets = cfg_targets(f, b, &n);
-    for (uint32_t t = 0; t < n; t++) {
-      if (targets[t].block.raw != to)
+  for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++)
+    for (uint32_t which = 0; which < 2; which++) {
+      const IrTarget *target = entry_target(f, cfg->preds[i], to, which);
+      if (!target)
         continue;
-      if (same.raw && !ir_value_eq(same, targets[t].args[k]))
+      if (same.raw && !ir_value_eq(same, target->args[k]))
         return IR_NO_VALUE;
-      same = targets[t].args[k];
+      same = target->args[k];
     }
-  }
   return same;
 }
 
-static void drop_entry_value(const IrFunc *f, uint32_t to, uint32_t k)
+/* A block that jumps to the front in both ways stands twice among the predecessors, one behind the
+ * other. */
+static void drop_entry_value(const IrFunc *f, const Cfg *cfg, uint32_t head, uint32_t to,
+                             uint32_t k)
 {
-  for (uint32_t b = 0; b < f->n_blocks; b++) {
-    uint32_t n;
-    IrTarget *targets = cfg_targets(f, b, &n);
-    for (uint32_t t = 0; t < n; t++)
-      if (targets[t].block.raw == to)
-        opt_remove_target_arg(&targets[t], k);
-  }
+  for (uint32_t i = cfg->pred_at[head]; i < cfg->pred_at[head + 1]; i++)
+    for (uint32_t which = 0; which < 2; which++) {
+      bool is_done = i > cfg->pred_at[head] && cfg->preds[i - 1] == cfg->preds[i];
+      IrTarget *target = entry_target(f, cfg->preds[i], to, which);
+      if (target && !is_done)
+        opt_remove_target_arg(target, k);
+    }
 }
 
 /* Where the way into the loop begins: the loop's own text is not in front of itself.  None if
@@ -80,9 +91,9 @@ static void make_front(Opt *opt, IrFunc *f, const Cfg *cfg, uint32_t head)
   IrValue *args = arena_many(opt->arena, IrValue, n);
   redirect_entries(f, cfg, head, front.raw);
   for (uint32_t i = 0, k = 0; i < n; i++) {
-    args[i] = same_entry_value(f, front.raw, k);
+    args[i] = same_entry_value(f, cfg, head, front.raw, k);
     if (args[i].raw)
-      drop_entry_value(f, front.raw, k);
+      drop_entry_value(f, cfg, head, front.raw, k);
     else
       args[i] = ir_block_param(m, func, front, opt_insn(f, f->blocks[head].params[i])->type), k++;
   }

@@ -153,6 +153,19 @@ bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exp
          ((uint64_t)(a.offset - b.offset) & mask) < b_bytes;
 }
 
+bool opt_writes_memory(const IrInsn *insn)
+{
+  switch ((int)insn->op) {
+  case IR_store:
+  case IR_copy:
+  case IR_zero:
+  case IR_counter:
+  case IR_call:
+  case IR_call_ptr: return true;
+  default: return ir_op_is(insn->op, IRE_WRITES | IRE_STALLS);
+  }
+}
+
 bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,
                    Exposed exposed)
 {

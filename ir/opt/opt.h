@@ -26,6 +26,9 @@ typedef struct {
   uint32_t *loop_head;       /* innermost natural loop that holds the block, by its head */
   uint32_t *loop_parent;     /* of a loop head: head of the loop around it, else IR_NO_ID */
   uint32_t *loop_depth;
+  uint32_t *together;        /* reachable blocks in an order like rpo, but those of a loop follow */
+  uint32_t *together_index;  /* each other: of head h they are together[i] with i from */
+  uint32_t *loop_end;        /* together_index[h] up to loop_end[h]; 0: no head of a loop */
 } Cfg;
 void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena);
 /* Order and predecessors alone: for passes that ask for no dominators and no loops. */
@@ -43,7 +46,11 @@ static inline bool cfg_dominates(const Cfg *cfg, uint32_t a, uint32_t b)
 {
   return cfg->dom_enter[a] <= cfg->dom_enter[b] && cfg->dom_leave[b] <= cfg->dom_leave[a];
 }
-bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block);
+static inline bool cfg_loop_contains(const Cfg *cfg, uint32_t head, uint32_t block)
+{
+  uint32_t at = cfg->together_index[block];
+  return at >= cfg->together_index[head] && at < cfg->loop_end[head];
+}
 /* Does each turn that goes on to the next come to the block? */
 bool cfg_runs_in_each_turn(const Cfg *cfg, uint32_t head, uint32_t block);
 
@@ -154,6 +161,8 @@ Exposed opt_exposed(Opt *opt, const IrFunc *f);
 const bool *opt_exposed_globals(Opt *opt);
 /* May the two accesses touch a common byte?  Sizes of 0 mean unknown. */
 bool opt_may_alias(Address a, uint64_t a_bytes, Address b, uint64_t b_bytes, Exposed exposed);
+/* May the instruction write to any, be it only those of its own function? */
+bool opt_writes_memory(const IrInsn *insn);
 /* May the instruction write to those bytes, now or in the background? */
 bool opt_may_write(const IrFunc *f, const IrInsn *insn, Address to, uint64_t bytes,
                    Exposed exposed);
@@ -179,10 +188,7 @@ uint32_t *opt_blocks_of_values(const IrFunc *f, Arena *arena);
 
 /* Words of registers that a function needs, by block; zero until a pass asks for room, because most
  * loops need none. */
-typedef struct {
-  uint32_t n_blocks;
-  uint32_t *words;
-} Pressure;
+typedef struct { uint32_t *words; } Pressure;
 /* Does it call, be it a routine of the code generator for wide products, quotients, conversions? */
 bool opt_is_call(const IrFunc *f, const IrInsn *insn);
 /* Words of registers that the value takes while it lives. */

@@ -50,39 +50,12 @@ static void renumber_references(IrFunc *f, Numbering *n)
   }
 }
 
-/* Reverse postorder puts a loop's exit before its body when the exit is the first target; so the
- * blocks of a loop are kept together: a block outside of the loop that is open waits. */
-static uint32_t order_blocks(const Cfg *cfg, uint32_t *order, Arena *arena)
-{
-  uint32_t n = 0, first = 0;      /* all blocks before `first` are placed */
-  bool *placed = arena_many(arena, bool, cfg->n_blocks);
-  while (n < cfg->n_rpo) {
-    while (placed[cfg->rpo[first]])
-      first++;
-    uint32_t open = n ? cfg->loop_head[order[n - 1]] : IR_NO_ID, pick = IR_NO_ID;
-    for (;;) {
-      for (uint32_t i = first; i < cfg->n_rpo && pick == IR_NO_ID; i++)
-        if (!placed[cfg->rpo[i]] &&
-            (open == IR_NO_ID || cfg_loop_contains(cfg, open, cfg->rpo[i])))
-          pick = cfg->rpo[i];
-      if (pick != IR_NO_ID || open == IR_NO_ID)
-        break;
-      open = cfg->loop_parent[open];
-    }
-    placed[pick] = true;
-    order[n++] = pick;
-  }
-  return n;
-}
-
 bool pass_compact(Opt *opt, IrFunc *f)
 {
   Cfg cfg;
   cfg_build(&cfg, f, opt->arena);
   opt_drop_unreachable(f, &cfg);
   IrFunc old = *f;
-  uint32_t *order = arena_many(opt->arena, uint32_t, f->n_blocks);
-  uint32_t n_order = order_blocks(&cfg, order, opt->arena);
   Numbering n = {.values = arena_many(opt->arena, IrValue, f->n_insns),
                  .blocks = arena_many(opt->arena, uint32_t, f->n_blocks)};
   f->cap_insns = f->n_insns;
@@ -92,8 +65,8 @@ bool pass_compact(Opt *opt, IrFunc *f)
   f->cap_blocks = f->n_blocks;
   f->blocks = arena_many(opt->m->arena, IrBlock, f->n_blocks);
   f->n_blocks = 0;
-  for (uint32_t i = 0; i < n_order; i++)
-    move_block(f, &old, order[i], &n);
+  for (uint32_t i = 0; i < cfg.n_rpo; i++)
+    move_block(f, &old, cfg.together[i], &n);
   renumber_references(f, &n);
   return true;
 }

@@ -40,9 +40,11 @@ static IrValue only_value(Propagator *p, uint32_t block, uint32_t k)
 
 static void drop_param(Propagator *p, uint32_t block, uint32_t k)
 {
-  for (uint32_t b = 0; b < p->f->n_blocks; b++) {
-    uint32_t n;
-    IrTarget *targets = cfg_targets(p->f, b, &n);
+  for (uint32_t i = p->cfg.pred_at[block]; i < p->cfg.pred_at[block + 1]; i++) {
+    uint32_t pred = p->cfg.preds[i], n;
+    IrTarget *targets = cfg_targets(p->f, pred, &n);
+    if (i > p->cfg.pred_at[block] && p->cfg.preds[i - 1] == pred)
+      continue;              /* both its targets are done */
     for (uint32_t t = 0; t < n; t++)
       if (targets[t].block.raw == block)
         opt_remove_target_arg(&targets[t], k);

@@ -103,12 +103,21 @@ static void order_args(const IrFunc *f, IrInsn *insn)
   insn->args[1] = x;
 }
 
-static IrValue find_same(const Table *t, uint32_t hash, const IrInsn *insn, uint32_t block)
+/* What does not dominate the block leaves the chain: the walk over the dominator tree never comes
+ * back to where it did. */
+static IrValue find_same(Table *t, uint32_t hash, const IrInsn *insn, uint32_t block)
 {
-  for (uint32_t v = t->heads[hash & (t->n_heads - 1)]; v; v = t->next[v])
-    if (same_computation(&t->f->insns[v], insn) &&
-        cfg_dominates(&t->cfg, t->block_of[v], block))
+  uint32_t *link = &t->heads[hash & (t->n_heads - 1)];
+  while (*link) {
+    uint32_t v = *link;
+    if (!cfg_dominates(&t->cfg, t->block_of[v], block)) {
+      *link = t->next[v];
+      continue;
+    }
+    if (same_computation(&t->f->insns[v], insn))
       return (IrValue){v};
+    link = &t->next[v];
+  }
   return IR_NO_VALUE;
 }
 
@@ -184,6 +193,15 @@ static bool visit_branches(Table *t)
   return changed;
 }
 
+/* The blocks as a walk over the dominator tree comes to them. */
+static uint32_t *order_by_dominators(const Cfg *cfg, Arena *arena)
+{
+  uint32_t *order = arena_many(arena, uint32_t, cfg->n_rpo);
+  for (uint32_t i = 0; i < cfg->n_rpo; i++)
+    order[cfg->dom_enter[cfg->rpo[i]]] = cfg->rpo[i];
+  return order;
+}
+
 bool pass_cse(Opt *opt, IrFunc *f)
 {
   Table t = {.m = opt->m, .f = f, .n_heads = 16};
@@ -196,9 +214,10 @@ bool pass_cse(Opt *opt, IrFunc *f)
   t.heads = arena_many(opt->arena, uint32_t, t.n_heads);
   cfg_build(&t.cfg, f, opt->arena);
   opt_drop_unreachable(f, &t.cfg);
+  const uint32_t *order = order_by_dominators(&t.cfg, opt->arena);
   for (uint32_t i = 0; i < t.cfg.n_rpo; i++)
-    for (uint32_t k = 0; k < f->blocks[t.cfg.rpo[i]].n_insns; k++)
-      changed |= visit_insn(&t, t.cfg.rpo[i], f->blocks[t.cfg.rpo[i]].insns[k]);
+    for (uint32_t k = 0; k < f->blocks[order[i]].n_insns; k++)
+      changed |= visit_insn(&t, order[i], f->blocks[order[i]].insns[k]);
   if (changed) {
     opt_replace_values(f, t.map);
     opt_sweep(f);

@@ -9,10 +9,10 @@
 enum { MOST_TURNS = 1 << 14, FEWEST_TURNS = 3 };
 
 typedef struct {
-  Opt *opt;
   Loop loop;
   IrValue test;
   bool stays_if;             /* what the test is in a turn that is not the last */
+  const uint32_t *uses;      /* by value, at the beginning: no other loop uses what is asked of */
 } Ender;
 
 /* So many steps do not come round to where they began. */
@@ -32,11 +32,10 @@ static void end_at(Ender *e, IrValue next, IrValue last)
 /* Nothing but its step and the test uses the counter, and the test is for equality. */
 static bool only_counts(const Ender *e, const Counter *c)
 {
-  const uint32_t *uses = opt_count_uses(e->loop.f, e->opt->arena);
   const IrInsn *test = opt_insn(e->loop.f, e->test);
   return (test->op == IR_ne || test->op == IR_eq) && ir_value_eq(test->args[0], c->next) &&
-         opt_is_const(e->loop.f, test->args[1]) && uses[c->value.raw] == 1 &&
-         uses[c->next.raw] == 2 && uses[e->test.raw] == 1;
+         opt_is_const(e->loop.f, test->args[1]) && e->uses[c->value.raw] == 1 &&
+         e->uses[c->next.raw] == 2 && e->uses[e->test.raw] == 1;
 }
 
 /* Ends the loop with a pointer instead of the counter. */
@@ -110,7 +109,7 @@ bool pass_ends(Opt *opt, IrFunc *f)
   cfg_build(&cfg, f, opt->arena);
   bool changed = opt_drop_unreachable(f, &cfg);
   changed |= opt_make_fronts(opt, f, &cfg);
-  Ender e = {.opt = opt,
+  Ender e = {.uses = opt_count_uses(f, opt->arena),
              .loop = {.m = opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,
                       .block_of = opt_blocks_of_values(f, opt->arena)}};
   for (uint32_t i = 0; i < cfg.n_rpo; i++)

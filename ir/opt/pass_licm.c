@@ -5,8 +5,6 @@
  * and nothing in the loop may write what it reads. */
 #include "ir/opt/opt.h"
 
-#include <string.h>
-
 /* Values that a loop's front computes stay in registers throughout; more than this and they would
  * not.  From -O2 on a value that only the front itself needs does not count: of a long computation
  * its result stays.  Below, each does, as the published counts are met with it. */
@@ -24,6 +22,9 @@ typedef struct {
   bool *is_held;             /* by value: has left the loop, and counts */
   uint32_t n_hoisted;        /* of the loop: values that have left it and are not free */
   uint32_t n_held;           /* of those: the ones that count */
+  IrValue *writes;           /* instructions of a loop that may write memory */
+  uint32_t n_writes;
+  uint32_t writes_of;        /* the head of that loop; 0, which is none, before the first */
 } Hoister;
 
 /* ---- what may go there ------------------------------------------------------------- */
@@ -46,17 +47,26 @@ static bool operands_are_outside(Hoister *h, uint32_t head, IrInsn *insn)
   return outside;
 }
 
-static bool loop_may_write(const Hoister *h, uint32_t head, Address a, uint64_t bytes)
+/* Finds the loop's writes when the first load asks for them: most loops have none to ask. */
+static void find_writes(Hoister *h, uint32_t head)
 {
-  for (uint32_t i = 0; i < h->cfg.n_rpo; i++) {
-    uint32_t b = h->cfg.rpo[i];
-    if (!cfg_loop_contains(&h->cfg, head, b))
-      continue;
-    for (uint32_t k = 0; k < h->f->blocks[b].n_insns; k++)
-      if (opt_may_write(h->f, opt_insn(h->f, h->f->blocks[b].insns[k]), a, bytes,
-                        h->exposed))
-        return true;
+  h->writes_of = head;
+  h->n_writes = 0;
+  for (uint32_t i = h->cfg.together_index[head]; i < h->cfg.loop_end[head]; i++) {
+    const IrBlock *b = &h->f->blocks[h->cfg.together[i]];
+    for (uint32_t k = 0; k < b->n_insns; k++)
+      if (opt_writes_memory(opt_insn(h->f, b->insns[k])))
+        h->writes[h->n_writes++] = b->insns[k];
   }
+}
+
+static bool loop_may_write(Hoister *h, uint32_t head, Address a, uint64_t bytes)
+{
+  if (h->writes_of != head)
+    find_writes(h, head);
+  for (uint32_t i = 0; i < h->n_writes; i++)
+    if (opt_may_write(h->f, opt_insn(h->f, h->writes[i]), a, bytes, h->exposed))
+      return true;
   return false;
 }
 
@@ -164,18 +174,28 @@ static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t
   return n != before;
 }
 
+/* The values that count stand in the front from place `first` on. */
+static void forget_counts(Hoister *h, const IrBlock *front, uint32_t first)
+{
+  for (uint32_t i = first; i + 1 < front->n_insns; i++) {
+    const IrInsn *insn = opt_insn(h->f, front->insns[i]);
+    h->is_held[front->insns[i].raw] = false;
+    for (uint32_t k = 0; k < insn->n_args; k++)
+      h->uses_in_front[insn->args[k].raw] = 0;
+  }
+}
+
 static bool hoist_from_loop(Hoister *h, uint32_t head)
 {
-  bool changed = false;
   uint32_t front = opt_loop_front(h->f, &h->cfg, head);
+  if (front == IR_NO_ID)
+    return false;
+  bool changed = false;
+  uint32_t first = h->f->blocks[front].n_insns - 1;
   h->n_hoisted = h->n_held = 0;
-  memset(h->is_held, 0, sizeof *h->is_held * h->f->n_insns);
-  memset(h->uses_in_front, 0, sizeof *h->uses_in_front * h->f->n_insns);
-  for (uint32_t i = h->cfg.rpo_index[head]; i < h->cfg.n_rpo && front != IR_NO_ID; i++) {
-    uint32_t b = h->cfg.rpo[i];
-    if (cfg_loop_contains(&h->cfg, head, b))
-      changed |= hoist_from_block(h, head, front, b);
-  }
+  for (uint32_t i = h->cfg.together_index[head]; i < h->cfg.loop_end[head]; i++)
+    changed |= hoist_from_block(h, head, front, h->cfg.together[i]);
+  forget_counts(h, &h->f->blocks[front], first);
   return changed;
 }
 
@@ -191,6 +211,7 @@ bool pass_licm(Opt *opt, IrFunc *f)
   h.is_held = arena_many(opt->arena, bool, f->n_insns);
   h.uses_in_front = arena_many(opt->arena, uint32_t, f->n_insns);
   h.block_of = opt_blocks_of_values(f, opt->arena);
+  h.writes = arena_many(opt->arena, IrValue, f->n_insns);
   for (uint32_t i = h.cfg.n_rpo; i-- > 0;)
     if (h.cfg.loop_head[h.cfg.rpo[i]] == h.cfg.rpo[i])
       changed |= hoist_from_loop(&h, h.cfg.rpo[i]);

@@ -11,8 +11,6 @@
  * ways out lead to blocks that nothing else reaches: else the store may cost a jump. */
 #include "ir/opt/opt.h"
 
-#include <string.h>
-
 enum { MOST_PLACES = 8 };
 
 typedef struct {
@@ -34,7 +32,8 @@ typedef struct {
   uint32_t head;
   PromotedPlace places[MOST_PLACES];
   unsigned n_places;
-  bool *bad_globals;         /* accessed in a way that does not fit */
+  uint32_t *bad_in;          /* by global: the last loop that accesses it in a way that does not
+                              * fit; by its head, which is never block 0 */
   bool in_each_turn;         /* is the block being looked at */
   Pressure pressure;
 } GlobalPromoter;
@@ -81,9 +80,9 @@ static bool ends_turn(const GlobalPromoter *p, uint32_t block)
 static uint32_t last_of_each_turn(const GlobalPromoter *p)
 {
   uint32_t last = IR_NO_ID;
-  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
-    uint32_t b = p->cfg.rpo[i];
-    if (!cfg_loop_contains(&p->cfg, p->head, b) || !ends_turn(p, b))
+  for (uint32_t i = p->cfg.together_index[p->head]; i < p->cfg.loop_end[p->head]; i++) {
+    uint32_t b = p->cfg.together[i];
+    if (!ends_turn(p, b))
       continue;
     last = last == IR_NO_ID ? b : last;
     while (!cfg_dominates(&p->cfg, last, b))
@@ -101,7 +100,7 @@ static void note_access(GlobalPromoter *p, const IrInsn *insn, IrType type, bool
   bool fits = a.offset_known && is_inside(p, a, type) && ir_type_bits(type);
   PromotedPlace *place = fits ? place_of(p, a, type) : NULL;
   if (!place) {
-    p->bad_globals[a.object] = true;
+    p->bad_in[a.object] = p->head;
     return;
   }
   place->is_loaded |= !is_store;
@@ -112,7 +111,7 @@ static void spoil_global(GlobalPromoter *p, IrValue address)
 {
   Address a = opt_address(p->f, address);
   if (a.base == BASE_GLOBAL)
-    p->bad_globals[a.object] = true;
+    p->bad_in[a.object] = p->head;
 }
 
 /* False: the loop calls a function, which may use any global. */
@@ -140,10 +139,10 @@ static bool is_worth_it(GlobalPromoter *p, const PromotedPlace *place)
 
 static bool has_ways_out_of_its_own(const GlobalPromoter *p)
 {
-  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
-    uint32_t b = p->cfg.rpo[i], n;
-    const IrTarget *targets = cfg_targets(p->f, b, &n);
-    for (uint32_t t = 0; t < n && cfg_loop_contains(&p->cfg, p->head, b); t++)
+  for (uint32_t i = p->cfg.together_index[p->head]; i < p->cfg.loop_end[p->head]; i++) {
+    uint32_t n;
+    const IrTarget *targets = cfg_targets(p->f, p->cfg.together[i], &n);
+    for (uint32_t t = 0; t < n; t++)
       if (!cfg_loop_contains(&p->cfg, p->head, targets[t].block.raw) &&
           cfg_pred_count(&p->cfg, targets[t].block.raw) > 1)
         return false;
@@ -158,11 +157,8 @@ static bool find_places(GlobalPromoter *p)
     return false;
   uint32_t last = last_of_each_turn(p);
   p->n_places = 0;
-  memset(p->bad_globals, 0, p->m->n_globals);
-  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
-    uint32_t b = p->cfg.rpo[i];
-    if (!cfg_loop_contains(&p->cfg, p->head, b))
-      continue;
+  for (uint32_t i = p->cfg.together_index[p->head]; i < p->cfg.loop_end[p->head]; i++) {
+    uint32_t b = p->cfg.together[i];
     p->in_each_turn = cfg_dominates(&p->cfg, b, last);
     for (uint32_t k = 0; k < p->f->blocks[b].n_insns; k++)
       if (!note_insn(p, opt_insn(p->f, p->f->blocks[b].insns[k])))
@@ -170,7 +166,7 @@ static bool find_places(GlobalPromoter *p)
   }
   for (unsigned i = 0; i < p->n_places; i++) {
     PromotedPlace *place = &p->places[i];
-    place->is_bad = !is_worth_it(p, place) || p->bad_globals[place->global];
+    place->is_bad = !is_worth_it(p, place) || p->bad_in[place->global] == p->head;
     if (!place->is_bad)
       opt_take_room(&p->pressure, &p->cfg, p->head, opt_register_words(place->type));
     any |= !place->is_bad;
@@ -187,10 +183,8 @@ static IrValue global_address(IrBuilder *b, const PromotedPlace *place)
 
 static void use_alloca(GlobalPromoter *p, const PromotedPlace *place)
 {
-  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
-    uint32_t b = p->cfg.rpo[i];
-    if (!cfg_loop_contains(&p->cfg, p->head, b))
-      continue;
+  for (uint32_t i = p->cfg.together_index[p->head]; i < p->cfg.loop_end[p->head]; i++) {
+    uint32_t b = p->cfg.together[i];
     for (uint32_t k = 0; k < p->f->blocks[b].n_insns; k++) {
       IrInsn *insn = opt_insn(p->f, p->f->blocks[b].insns[k]);
       if (insn->op != IR_load && insn->op != IR_store)
@@ -254,10 +248,8 @@ static void rewrite_loop(GlobalPromoter *p)
       ir_held_add(p->m, p->f, p->places[i].global);
     }
   enter_with_loads(p, front);
-  for (uint32_t i = p->cfg.rpo_index[p->head]; i < p->cfg.n_rpo; i++) {
-    uint32_t block = p->cfg.rpo[i];
-    if (!cfg_loop_contains(&p->cfg, p->head, block))
-      continue;
+  for (uint32_t i = p->cfg.together_index[p->head]; i < p->cfg.loop_end[p->head]; i++) {
+    uint32_t block = p->cfg.together[i];
     cfg_targets(p->f, block, &n);
     for (uint32_t t = 0; t < n; t++)
       if (!cfg_loop_contains(&p->cfg, p->head, cfg_targets(p->f, block, &n)[t].block.raw))
@@ -265,29 +257,33 @@ static void rewrite_loop(GlobalPromoter *p)
   }
 }
 
-/* The first loop, from the outside in, that has something to gain. */
-static bool promote_one(Opt *opt, IrFunc *f)
+/* Loops from the outside in.  Those within a loop that has changed wait for the next round: their
+ * ways out may lead through blocks that the shape does not know. */
+static bool promote_round(Opt *opt, IrFunc *f)
 {
   GlobalPromoter p = {.opt = opt, .m = opt->m, .f = f, .func = {(uint32_t)(f - opt->m->funcs)}};
+  bool changed = false;
   cfg_build(&p.cfg, f, opt->arena);
   opt_make_fronts(opt, f, &p.cfg);
   p.exposed = opt_exposed(opt, f);
-  p.bad_globals = arena_many(opt->arena, bool, opt->m->n_globals);
-  for (uint32_t i = 0; i < p.cfg.n_rpo; i++) {
-    p.head = p.cfg.rpo[i];
+  p.bad_in = arena_many(opt->arena, uint32_t, opt->m->n_globals);
+  for (uint32_t i = 0, next; i < p.cfg.n_rpo; i = next) {
+    next = i + 1;
+    p.head = p.cfg.together[i];
     if (p.cfg.loop_head[p.head] != p.head || opt_loop_front(f, &p.cfg, p.head) == IR_NO_ID ||
         !find_places(&p))
       continue;
     rewrite_loop(&p);
-    return true;
+    next = p.cfg.loop_end[p.head];
+    changed = true;
   }
-  return false;
+  return changed;
 }
 
 bool pass_promote(Opt *opt, IrFunc *f)
 {
   bool changed = opt_find_unreachable(f, opt->arena);
-  while (promote_one(opt, f))
+  while (promote_round(opt, f))
     changed = true;
   return changed;
 }

@@ -44,11 +44,13 @@ typedef struct {
   const uint32_t *uses;      /* by value, when the run began */
   unsigned round;            /* of the loop */
   Pointer pointers[MOST_NEW];
-  uint32_t n_pointers;       /* of this run */
+  uint32_t n_pointers;       /* of this run of the loop */
   uint32_t n_new;            /* variables that the loop carries for us */
-  Candidate candidates[MOST_CANDIDATES];   /* of this run */
+  Candidate candidates[MOST_CANDIDATES];   /* likewise */
   uint32_t n_candidates;
   uint32_t *uses_within;     /* by value, of the sum that is looked at: uses by its parts */
+  IrValue *parts;            /* of the same sum */
+  uint32_t n_parts;
   bool *is_kept;             /* by value, of the same: something else needs it, too */
   uint32_t *counted_for;     /* by value: the last address it was counted for */
   Pressure *pressure;        /* of the function, with what earlier runs have added */
@@ -207,8 +209,10 @@ static void count_uses_within(Reducer *r, IrValue user)
 {
   const IrInsn *insn = opt_insn(r->f, user);
   for (uint32_t i = 0; i < insn->n_args; i++)
-    if (is_part(r, insn->args[i]) && r->uses_within[insn->args[i].raw]++ == 0)
+    if (is_part(r, insn->args[i]) && r->uses_within[insn->args[i].raw]++ == 0) {
+      r->parts[r->n_parts++] = insn->args[i];
       count_uses_within(r, insn->args[i]);
+    }
 }
 
 static void keep_parts(Reducer *r, IrValue v)
@@ -240,14 +244,15 @@ static unsigned count_work(Reducer *r, IrValue address, IrValue user)
 /* Finds the parts of the sum, and which of them are needed otherwise. */
 static void mark_parts(Reducer *r, const Linear *sum)
 {
-  memset(r->uses_within, 0, sizeof *r->uses_within * r->loop.n_values);
-  memset(r->is_kept, 0, sizeof *r->is_kept * r->loop.n_values);
+  for (uint32_t i = 0; i < r->n_parts; i++)
+    r->uses_within[r->parts[i].raw] = r->is_kept[r->parts[i].raw] = 0;
+  r->n_parts = 0;
   for (uint32_t i = 0; i < r->n_candidates; i++)
     if (opt_linear_same(&r->candidates[i].sum, sum))
       count_uses_within(r, r->candidates[i].value);
-  for (uint32_t v = 1; v < r->loop.n_values; v++)
-    if (r->uses_within[v] && r->uses_within[v] != r->uses[v])
-      keep_parts(r, (IrValue){v});
+  for (uint32_t i = 0; i < r->n_parts; i++)
+    if (r->uses_within[r->parts[i].raw] != r->uses[r->parts[i].raw])
+      keep_parts(r, r->parts[i]);
 }
 
 /* The object's address is added by the load or store itself, if nothing else wants the sum. */
@@ -394,10 +399,8 @@ static bool reduce_value(Reducer *r, uint32_t block, uint32_t at)
 static bool visit_insns(Reducer *r, bool (*visit)(Reducer *r, uint32_t block, uint32_t at))
 {
   bool changed = false;
-  for (uint32_t i = r->cfg.rpo_index[r->loop.head]; i < r->cfg.n_rpo; i++) {
-    uint32_t b = r->cfg.rpo[i];
-    if (!cfg_loop_contains(&r->cfg, r->loop.head, b))
-      continue;
+  for (uint32_t i = r->cfg.together_index[r->loop.head]; i < r->cfg.loop_end[r->loop.head]; i++) {
+    uint32_t b = r->cfg.together[i];
     for (uint32_t k = 0; k < r->f->blocks[b].n_insns; k++) {
       IrValue v = r->f->blocks[b].insns[k];
       if (v.raw < r->loop.n_values && !opt_insn(r->f, v)->dead)
@@ -410,7 +413,7 @@ static bool visit_insns(Reducer *r, bool (*visit)(Reducer *r, uint32_t block, ui
 static bool reduce_loop(Reducer *r)
 {
   r->n_new = count_carried(r);
-  r->n_candidates = 0;
+  r->n_candidates = r->n_pointers = 0;
   visit_insns(r, note_candidate);
   decide_candidates(r);
   return visit_insns(r, reduce_value);
@@ -423,8 +426,9 @@ static bool visit_loop(Reducer *r)
   return r->round == ROUND_MERGE ? merge_counters(r) : reduce_loop(r);
 }
 
-/* The next round of some loop that has something to do; false if there is none. */
-static bool run_once(Opt *opt, IrFunc *f, unsigned *rounds, Pressure *pressure)
+/* The next round that has something to do, of each loop but those around one that has just changed;
+ * false if there is none. */
+static bool run_rounds(Opt *opt, IrFunc *f, unsigned *rounds, Pressure *pressure)
 {
   Reducer r = {.opt = opt, .m = opt->m, .f = f, .uses = opt_count_uses(f, opt->arena),
                .pressure = pressure};
@@ -434,29 +438,32 @@ static bool run_once(Opt *opt, IrFunc *f, unsigned *rounds, Pressure *pressure)
   r.map = arena_many(opt->arena, IrValue, f->n_insns);
   r.is_value = arena_many(opt->arena, bool, f->n_insns);
   r.is_copied = arena_many(opt->arena, bool, f->n_insns);
+  r.parts = arena_many(opt->arena, IrValue, f->n_insns);
   r.uses_within = arena_many(opt->arena, uint32_t, f->n_insns);
   r.is_kept = arena_many(opt->arena, bool, f->n_insns);
   r.counted_for = arena_many(opt->arena, uint32_t, f->n_insns);
   mark_values(&r);
+  bool any = false, *waits = arena_many(opt->arena, bool, f->n_blocks);
   for (uint32_t i = r.cfg.n_rpo; i-- > 0;) {
     uint32_t b = r.cfg.rpo[i];
     bool changed = false;
-    if (r.cfg.loop_head[b] != b || !opt_loop_enter(&r.loop, b))
+    if (r.cfg.loop_head[b] != b)
       continue;
-    while (!changed && rounds[b] < ROUND_COUNT) {
+    while (!waits[b] && !changed && rounds[b] < ROUND_COUNT && opt_loop_enter(&r.loop, b)) {
       r.round = rounds[b]++;
       changed = visit_loop(&r);
     }
-    if (!changed)
-      continue;
-    IrValue *map = arena_many(opt->arena, IrValue, f->n_insns);
-    for (uint32_t v = 0; v < r.loop.n_values; v++)
-      map[v] = r.map[v];
-    opt_replace_values(f, map);
-    opt_sweep(f);
-    return true;
+    any |= changed;
+    if ((changed || waits[b]) && r.cfg.loop_parent[b] != IR_NO_ID)
+      waits[r.cfg.loop_parent[b]] = true;
   }
-  return false;
+  if (!any)
+    return false;
+  IrValue *map = arena_many(opt->arena, IrValue, f->n_insns);
+  memcpy(map, r.map, sizeof *map * r.loop.n_values);
+  opt_replace_values(f, map);
+  opt_sweep(f);
+  return true;
 }
 
 /* Inner loops first: what starts their sums is reduced by the loops around them. */
@@ -468,7 +475,7 @@ bool pass_strength(Opt *opt, IrFunc *f)
   changed |= opt_make_fronts(opt, f, &cfg);
   unsigned *rounds = arena_many(opt->arena, unsigned, f->n_blocks);
   Pressure pressure = {.words = NULL};
-  while (run_once(opt, f, rounds, &pressure))
+  while (run_rounds(opt, f, rounds, &pressure))
     changed = true;
   return changed;
 }

@@ -15,7 +15,8 @@ enum {
 typedef struct {
   Opt *opt;
   Loop loop;
-  IrValue *now;              /* by value of the loop: what stands for it in the last turn so far */
+  IrValue *now;              /* by value of a loop: what stands for it in the last turn so far */
+  uint32_t block;            /* whose operands are visited after all */
 } Unroller;
 
 /* ---- which loops ------------------------------------------------------------------- */
@@ -49,13 +50,12 @@ uint32_t opt_turns_to_unroll(const Loop *l)
   const IrBlock *b = &l->f->blocks[l->head];
   if (l->latch != l->head)
     return 0;
-  uint32_t work = count_work(l), turns = 0, room = insns_that_fit(l->m);
-  uint32_t most = room < MOST_INSNS ? room : MOST_INSNS;
+  uint32_t work = count_work(l), turns = 0;
   Counter c;
   for (uint32_t i = 0; i < b->n_params && work && !turns; i++)
     if (opt_counter(l, b->params[i], &c))
-      turns = opt_count_turns(l, &c, most / work);
-  return turns;
+      turns = opt_count_turns(l, &c, MOST_INSNS / work);
+  return turns && turns <= insns_that_fit(l->m) / work ? turns : 0;
 }
 
 /* ---- rewriting --------------------------------------------------------------------- */
@@ -118,7 +118,6 @@ static void unroll_loop(Unroller *u, uint32_t turns)
   forget_locals(l);
   IrValue end = b->insns[--b->n_insns];
   uint32_t n = b->n_insns;
-  u->now = arena_many(u->opt->arena, IrValue, l->n_values);
   for (uint32_t turn = 1; turn < turns; turn++) {
     go_around(u);
     copy_turn(u, n);
@@ -127,36 +126,48 @@ static void unroll_loop(Unroller *u, uint32_t turns)
   IrInsn *last = opt_insn(l->f, end);
   opt_make_br(l->m, last, last->u.targets[0].block.raw == l->head);
   opt_each_operand(last, use_value_now, u);
-  for (uint32_t other = 0; other < l->f->n_blocks; other++)
-    for (uint32_t i = 0; other != l->head && i < l->f->blocks[other].n_insns; i++)
-      opt_each_operand(opt_insn(l->f, l->f->blocks[other].insns[i]), use_value_now, u);
 }
 
-/* Unrolls one loop, which ends the shape that was known; false if there is none. */
-static bool unroll_one(Opt *opt, IrFunc *f)
+/* Outside of the loop its values are those of the last turn, which may be of another loop. */
+static void use_last_value(IrValue *operand, void *context)
 {
+  const Unroller *u = context;
+  uint32_t here = u->block;
+  while (operand->raw < u->loop.n_values && u->now[operand->raw].raw &&
+         u->loop.block_of[operand->raw] != here) {
+    here = u->loop.block_of[operand->raw];
+    *operand = u->now[operand->raw];
+  }
+}
+
+static void use_last_values(Unroller *u)
+{
+  const IrFunc *f = u->loop.f;
+  for (u->block = 0; u->block < f->n_blocks; u->block++)
+    for (uint32_t i = 0; i < f->blocks[u->block].n_insns; i++)
+      opt_each_operand(opt_insn(f, f->blocks[u->block].insns[i]), use_last_value, u);
+}
+
+/* A loop of one block holds no other, so that the shape of the others stays as it is. */
+bool pass_unroll(Opt *opt, IrFunc *f)
+{
+  bool any = false, changed = opt_find_unreachable(f, opt->arena);
   Cfg cfg;
   cfg_build(&cfg, f, opt->arena);
-  opt_make_fronts(opt, f, &cfg);
+  changed |= opt_make_fronts(opt, f, &cfg);
   Unroller u = {.opt = opt,
                 .loop = {.m = opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,
-                         .block_of = opt_blocks_of_values(f, opt->arena)}};
+                         .block_of = opt_blocks_of_values(f, opt->arena)},
+                .now = arena_many(opt->arena, IrValue, f->n_insns)};
   for (uint32_t i = 0; i < cfg.n_rpo; i++) {
     uint32_t turns = 0;
     if (cfg.loop_head[cfg.rpo[i]] == cfg.rpo[i] && opt_loop_enter(&u.loop, cfg.rpo[i]))
       turns = opt_turns_to_unroll(&u.loop);
-    if (!turns)
-      continue;
-    unroll_loop(&u, turns);
-    return true;
+    if (turns)
+      unroll_loop(&u, turns);
+    any |= turns != 0;
   }
-  return false;
-}
-
-bool pass_unroll(Opt *opt, IrFunc *f)
-{
-  bool changed = opt_find_unreachable(f, opt->arena);
-  while (unroll_one(opt, f))
-    changed = true;
-  return changed;
+  if (any)
+    use_last_values(&u);
+  return changed || any;
 }

@@ -1,0 +1,53 @@
+"""Time of the compiler grows with a program as the program grows."""
+import resource
+
+import pytest
+
+import harness
+
+ONE_TILE = """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{});
+}
+"""
+
+TASK = """
+export var n: u16 = 1;
+export var a = @zeros([10]u16);
+task main() void {{
+  {body}
+}}
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); }}
+"""
+
+
+def least_seconds(folder, body, *options):
+    """Processor seconds of the compiler, from the least of three runs."""
+    (folder / "layout.csl").write_text(ONE_TILE)
+    (folder / "pe.csl").write_text(TASK.format(body=body))
+    least = float("inf")
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        harness.cslc(*options, "layout.csl", cwd=folder)
+        least = min(least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return least
+
+
+def cases_of_a_switch(count):
+    cases = ", ".join(f"{i} => n = {i % 7}" for i in range(count))
+    return f"switch (n) {{ {cases}, else => n = 9, }}"
+
+
+def loops_that_add_to_a_global(count):
+    return "\n".join(f"for (@range(i16, 10)) |i| {{ n += a[i] + {k}; }}" for k in range(count))
+
+
+# Four times the size: 4 where the work is linear, 16 where it is quadratic.
+@pytest.mark.parametrize("body_of, size, options", [
+    (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
+    (loops_that_add_to_a_global, 120, ["-O2", "--emit=asm"]),
+])
+def test_time_grows_with_the_program(tmp_path, body_of, size, options):
+    few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))
+    assert many < 9 * max(few, 0.02)
