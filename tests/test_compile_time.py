@@ -43,10 +43,25 @@ def loops_that_add_to_a_global(count):
     return "\n".join(f"for (@range(i16, 10)) |i| {{ n += a[i] + {k}; }}" for k in range(count))
 
 
+def changes_under_conditions(count):
+    changes = " ".join(f"if (a[{k % 10}] > {k}) {{ x += {k}; }} else {{ y ^= x; }}"
+                       for k in range(count))
+    return f"var x: u16 = 0; var y: u16 = n; {changes} n = x + y;"
+
+
+def many_locals_in_a_loop(count):
+    begin = " ".join(f"var v{k}: u16 = n * {k};" for k in range(count))
+    turn = " ".join(f"v{k} += v{(k + 1) % count};" for k in range(count))
+    return f"{begin} while (n < 100) {{ {turn} n += v0; }} n = " + " + ".join(
+        f"v{k}" for k in range(count)) + ";"
+
+
 # Four times the size: 4 where the work is linear, 16 where it is quadratic.
 @pytest.mark.parametrize("body_of, size, options", [
     (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
     (loops_that_add_to_a_global, 120, ["-O2", "--emit=asm"]),
+    (changes_under_conditions, 200, ["-O1", "--emit=asm"]),
+    (many_locals_in_a_loop, 100, ["-O1", "--emit=asm"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))

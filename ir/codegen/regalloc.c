@@ -30,6 +30,7 @@ uint16_t regs_callee_saved(const Machine *machine)
 typedef struct {
   uint32_t *neighbours;    /* stb_ds */
   uint32_t *friends;       /* stb_ds: other sides of copies, registers too */
+  uint32_t n_joined;       /* neighbours that were joined to others since the list was cleaned */
   uint16_t avoid;          /* physical registers */
   uint32_t alias;          /* what it was joined to; itself if it stands alone */
   uint32_t degree;         /* registers that neighbours still in the graph may take from it */
@@ -224,14 +225,17 @@ static unsigned count_taken(const Alloc *a, RegClass cls, uint32_t neighbour)
   return cls == CLASS_WORD && class_of(a, neighbour) == CLASS_PAIR ? 2 : 1;
 }
 
-static uint32_t pressure_on(const Alloc *a, uint32_t v)
+/* May its neighbours take all its colours?  Of many neighbours the first ones answer that. */
+static bool is_hard(const Alloc *a, uint32_t v)
 {
   uint32_t sum = 0;
   RegClass cls = class_of(a, v);
-  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++)
-    if (a->nodes[a->nodes[v].neighbours[i]].alias == a->nodes[v].neighbours[i])
-      sum += count_taken(a, cls, a->nodes[v].neighbours[i]);
-  return sum;
+  unsigned choices = count_choices(a, cls, a->nodes[v].avoid);
+  const uint32_t *list = a->nodes[v].neighbours;
+  for (size_t i = 0; i < arrlenu(list) && sum < choices; i++)
+    if (a->nodes[list[i]].alias == list[i])
+      sum += count_taken(a, cls, list[i]);
+  return sum >= choices;
 }
 
 /* Joined, would it surely still find a colour?  (Briggs: few neighbours that are hard.) */
@@ -241,11 +245,11 @@ static bool stays_colorable(const Alloc *a, uint32_t x, uint32_t y)
   unsigned left = count_choices(a, cls, a->nodes[x].avoid | a->nodes[y].avoid), hard = 0;
   for (unsigned side = 0; side < 2; side++) {
     const RegNode *node = &a->nodes[side ? y : x];
-    for (size_t i = 0; i < arrlenu(node->neighbours); i++) {
+    for (size_t i = 0; i < arrlenu(node->neighbours) && hard < left; i++) {
       uint32_t other = node->neighbours[i];
       if (a->nodes[other].alias != other || (side && is_edge(a, x, other)))
         continue;
-      if (pressure_on(a, other) >= count_choices(a, class_of(a, other), a->nodes[other].avoid))
+      if (is_hard(a, other))
         hard += count_taken(a, cls, other);
     }
   }
@@ -260,30 +264,34 @@ static bool may_join(const Alloc *a, uint32_t x, uint32_t y)
   return a->joins_all || stays_colorable(a, x, y);
 }
 
+static void drop_joined_neighbours(Alloc *a, uint32_t v)
+{
+  uint32_t *list = a->nodes[v].neighbours;
+  size_t kept = 0;
+  for (size_t i = 0; i < arrlenu(list); i++)
+    if (a->nodes[list[i]].alias == list[i])
+      list[kept++] = list[i];
+  if (list)
+    arrsetlen(a->nodes[v].neighbours, kept);
+  a->nodes[v].n_joined = 0;
+}
+
 static void join_nodes(Alloc *a, uint32_t x, uint32_t y)
 {
   RegNode *into = &a->nodes[x], *from = &a->nodes[y];
   from->alias = x;
   into->avoid |= from->avoid;
   into->weight += from->weight;
-  for (size_t i = 0; i < arrlenu(from->neighbours); i++)
-    if (a->nodes[from->neighbours[i]].alias == from->neighbours[i])
-      add_edge(a, x, from->neighbours[i]);
+  for (size_t i = 0; i < arrlenu(from->neighbours); i++) {
+    uint32_t other = from->neighbours[i];
+    if (a->nodes[other].alias != other)
+      continue;
+    add_edge(a, x, other);
+    if (2 * ++a->nodes[other].n_joined > arrlenu(a->nodes[other].neighbours))
+      drop_joined_neighbours(a, other);
+  }
   for (size_t i = 0; i < arrlenu(from->friends); i++)
     arrput(a->nodes[x].friends, from->friends[i]);
-}
-
-static void drop_joined_neighbours(Alloc *a)
-{
-  for (uint32_t v = 0; v < a->n; v++) {
-    uint32_t *list = a->nodes[v].neighbours;
-    size_t kept = 0;
-    for (size_t i = 0; i < arrlenu(list); i++)
-      if (a->nodes[list[i]].alias == list[i])
-        list[kept++] = list[i];
-    if (list)
-      arrsetlen(a->nodes[v].neighbours, kept);
-  }
 }
 
 static Reg joined_reg(void *context, Reg reg)
@@ -370,9 +378,10 @@ static void join_copies(Alloc *a)
     }
   }
   arrfree(list);
-  drop_joined_neighbours(a);
-  for (uint32_t v = 0; v < a->n; v++)
+  for (uint32_t v = 0; v < a->n; v++) {
+    drop_joined_neighbours(a, v);
     a->nodes[v].n_defs = 0;
+  }
   for (uint32_t i = 0; i < arrlenu(a->mf->code); i++)
     rename_operands(a, i);
   variables_rename(a->mf, joined_reg, a);
