@@ -2,7 +2,8 @@
  *
  * Requirements between lines: mem2reg makes parameters that copyprop thins out; simplify leaves
  * unused values to dce; inline wants callees small, so functions are cleaned before it; what it
- * brings together is cleaned after it; sink and compact come last and undo nothing. */
+ * brings together is cleaned after it; memory drops arrays that nothing reads before strength
+ * carries pointers to them; sink and compact come last and undo nothing. */
 #include "ir/opt/opt.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static const struct { const char *passes; int level; } pipeline[] = {
   {"unused freeze", 1},
   {"simplify memory cse simplify copyprop dce jump", 1},
   {"mem2reg copyprop simplify cse dce", 1},
-  {"promote mem2reg copyprop simplify cse dce", 2},
+  {"memory dce promote mem2reg copyprop simplify cse dce", 2},
   {"fill", 1},
   {"licm", 1},
   {"jump simplify strength copyprop simplify cse dce ends simplify dce", 2},
