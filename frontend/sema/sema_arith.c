@@ -252,6 +252,53 @@ static void check_divisor(Sema *s, BinaryOp op, Operand b, PoolId type, Span spa
     diag_divides_by_zero(s->diags, span, op == BINARY_DIV ? "0" : "the dividend");
 }
 
+/* The comparison with its sides changed. */
+static BinaryOp mirrored_comparison(BinaryOp op)
+{
+  switch ((int)op) {
+  case BINARY_LT: return BINARY_GT;
+  case BINARY_LE: return BINARY_GE;
+  case BINARY_GT: return BINARY_LT;
+  case BINARY_GE: return BINARY_LE;
+  default: return op;
+  }
+}
+
+/* The largest number of the type, or 0 if 63 bits do not hold it. */
+static uint64_t largest_number(const Sema *s, PoolId type)
+{
+  PoolKey key = pool_key(s->pool, type);
+  unsigned bits = key.u.int_type.bits - key.u.int_type.is_signed;
+  return bits < 63 ? (UINT64_C(1) << bits) - 1 : 0;
+}
+
+void sema_check_condition(Sema *s, const Node *condition)
+{
+  if (node_kind(condition) != ND_BINARY)
+    return;
+  const NodeBinary *n = node_binary(condition);
+  bool is_left = node_kind(n->left) == ND_INT;
+  const Node *number = is_left ? n->left : n->right, *name = is_left ? n->right : n->left;
+  BinaryOp op = is_left ? mirrored_comparison(n->op) : n->op;
+  bool truth = op == BINARY_LE || op == BINARY_GE, above = op == BINARY_LE || op == BINARY_GT;
+  if (node_kind(number) != ND_INT || !str_is_none(node_int(number)->big) ||
+      node_kind(name) != ND_IDENT || !(truth || op == BINARY_LT || op == BINARY_GT))
+    return;
+  const Local *local = scope_find(s, node_ident(name)->name);
+  if (!local || pool_kind(s->pool, local->o.type) != PK_INT_TYPE)
+    return;
+  PoolId type = local->o.type;
+  uint64_t limit = node_int(number)->value, largest = largest_number(s, type);
+  if (above ? limit != largest || !largest : limit || pool_key(s->pool, type).u.int_type.is_signed)
+    return;
+  char digits[24];
+  snprintf(digits, sizeof digits, "%llu", (unsigned long long)limit);
+  diag_comparison_decided(s->diags, n->op_span, truth ? "true" : "false", type,
+                          above ? "greater" : "less", digits);
+  if (!above)
+    diag_counts_below_zero(s->diags, n->op_span);
+}
+
 Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   a = sema_load(s, a);

@@ -172,6 +172,10 @@ bool scope_add(Sema *s, Name name, Operand o);
 /* The same for a name that can be seen behind its initialiser only, which may be NULL. */
 bool scope_add_declared(Sema *s, Name name, Operand o, const Node *init);
 Local *scope_find(Sema *s, StrId name);
+/* Warns of a condition that compares a local variable with a number in the text if the variable's
+ * type decides it.  Parts of conditions may be there for safety, and names may have other values in
+ * other programs. */
+void sema_check_condition(Sema *s, const Node *condition);
 /* A comptime variable with the given value (of its type). */
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const);
 

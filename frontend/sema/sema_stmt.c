@@ -183,6 +183,18 @@ static bool is_discard(Sema *s, const Node *target)
   return text[0] == '_' && text[1] == 0;
 }
 
+/* Names and members of names. */
+static bool is_same_place(const Node *a, const Node *b)
+{
+  if (node_kind(a) != node_kind(b))
+    return false;
+  if (node_kind(a) == ND_IDENT)
+    return str_eq(node_ident(a)->name, node_ident(b)->name);
+  return node_kind(a) == ND_MEMBER &&
+         str_eq(node_member(a)->name.text, node_member(b)->name.text) &&
+         is_same_place(node_member(a)->base_expr, node_member(b)->base_expr);
+}
+
 static void stmt_assign(Sema *s, const NodeAssign *n)
 {
   if (n->op == ASSIGN_PLAIN && is_discard(s, n->target)) {
@@ -205,10 +217,24 @@ static void stmt_assign(Sema *s, const NodeAssign *n)
     Operand old = operand_at(sema_load(s, target), n->target->span);
     value = sema_binary(s, (BinaryOp)n->op, old, value, n->op_span);
   }
+  if (n->op == ASSIGN_PLAIN && is_same_place(n->target, n->value))
+    diag_assigns_itself(s->diags, n->op_span);
   sema_store(s, target, value, n->value->span);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
+
+/* What a block has behind a statement that leaves it never runs, whatever its conditions say. */
+static void check_reached(Sema *s, const NodeBlock *n)
+{
+  for (uint32_t i = 1; i < n->stmts.count; i++) {
+    NodeKind kind = node_kind(n->stmts.at[i - 1]);
+    if (kind != ND_RETURN && kind != ND_BREAK && kind != ND_CONTINUE)
+      continue;
+    diag_never_reached(s->diags, n->stmts.at[i]->span, node_kind_name(kind));
+    return;
+  }
+}
 
 Operand sema_block(Sema *s, const Node *node, PoolId want)
 {
@@ -220,6 +246,8 @@ Operand sema_block(Sema *s, const Node *node, PoolId want)
     target_push(s, &target, TARGET_BLOCK, n->label, want);
   for (uint32_t i = 0; i < n->stmts.count && !s->is_dead && !s->is_refuted; i++)
     sema_stmt(s, n->stmts.at[i]);
+  if (s->is_dead)
+    check_reached(s, n);
   Operand result = operand_void();
   if (has_label) {
     target_pop(s, &target);
@@ -315,6 +343,8 @@ static Operand walk_condition(Sema *s, const Node *n, bool *known)
     diag_not_comptime(s->diags, n->span);
     return operand_poison();
   }
+  if (o.kind == OPR_RUNTIME)
+    sema_check_condition(s, n);
   return o;
 }
 
