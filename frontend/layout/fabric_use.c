@@ -138,8 +138,6 @@ static bool is_fabric(const Descriptor *d)
   return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;
 }
 
-typedef struct { Descriptor desc; bool is_length_known; } KnownDesc;
-
 /* What an action word that is known at compile time starts; false: it is not known. */
 static bool known_action(const IrFunc *f, IrValue word, Action *action)
 {
@@ -172,7 +170,7 @@ static bool known_descriptor(const IrFunc *f, IrValue v, KnownDesc *known)
 {
   const IrInsn *insn = &f->insns[v.raw];
   if (insn->op == IR_dsd_const) {
-    *known = (KnownDesc){insn->u.desc->desc, true};
+    *known = (KnownDesc){insn->u.desc->desc, insn->u.desc->global, true};
     return true;
   }
   return insn->op == IR_dsd_set && known_descriptor(f, insn->args[0], known) &&
@@ -369,14 +367,7 @@ static void note_activation(UseWalk *w, unsigned id, uint32_t root, Times times)
   a->times = times;
 }
 
-/* The operands of one operation as far as they are known. */
-typedef struct {
-  const IrVecOperand *operand[3];   /* in the order in which they decide on the length */
-  KnownDesc known[3];
-  bool is_known[3];
-} Operands;
-
-static void read_operands(const IrFunc *f, const IrInsn *insn, Operands *o)
+void fabric_read_operands(const IrFunc *f, const IrInsn *insn, Operands *o)
 {
   const IrVec *vec = insn->u.vec;
   *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest}};
@@ -385,8 +376,7 @@ static void read_operands(const IrFunc *f, const IrInsn *insn, Operands *o)
                      known_descriptor(f, insn->args[o->operand[i]->arg], &o->known[i]);
 }
 
-/* Elements that the operation moves; 0: not known, or without an end. */
-static uint16_t operation_length(const Operands *o)
+uint16_t fabric_operation_length(const Operands *o)
 {
   for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
     IrVecOperandKind kind = o->operand[i]->kind;
@@ -474,7 +464,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
     .float_bits = fabric_float_bits(w->m, f, insn, d->kind == DESC_FABOUT),
     .may_pack = may_pack(o), .is_beside_memory = is_beside_memory(o),
-    .length = d->on_control.kind == ACT_NONE ? operation_length(o) : 0,
+    .length = d->on_control.kind == ACT_NONE ? fabric_operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
     .span = fabric_user_span(w->s, insn->loc)};
   use.extent = differing_extent(o, use.use.length);
@@ -485,7 +475,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
 static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
 {
   Operands o;
-  read_operands(f, insn, &o);
+  fabric_read_operands(f, insn, &o);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++) {
     const Descriptor *d = &o.known[i].desc;
     if (!o.is_known[i] || !is_fabric(d))

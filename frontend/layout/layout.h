@@ -2,7 +2,7 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c, lint_pointers.c, lint_unused.c. */
+ * tile_class.c, lint.c, lint_fifos.c, lint_pointers.c, lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -66,6 +66,11 @@ void lint_memcpy_size(Sema *s);
 
 /* Warns of pointers that are used and never get a value. */
 void lint_pointers(Sema *s);
+
+/* ---- lint_fifos.c --------------------------------------------------------------------------- */
+
+/* Warns of operations that move more elements than their FIFO has room for. */
+void lint_fifos(Sema *s);
 
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 
