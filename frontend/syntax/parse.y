@@ -36,6 +36,7 @@
           &((Node##Struct){.head = {0}, __VA_ARGS__}).head, sizeof(Node##Struct))
 #define BINARY(at, name, where, l, r) \
   MAKE(BINARY, Binary, at, .op = BINARY_##name, .op_span = where, .left = l, .right = r)
+#define BITS(at, name, where, l, r) parser_look_at_bits(p, BINARY(at, name, where, l, r))
 #define UNARY(at, name, where, x) \
   MAKE(UNARY, Unary, at, .op = UNARY_##name, .op_span = where, .operand = x)
 #define LIST(seq) seq_list(p, seq)
@@ -517,8 +518,8 @@ binary
   | binary[l] '-' binary[r]     { $$ = BINARY(@$, SUB, @2, $l, $r); }
   | binary[l] "<<" binary[r]    { $$ = BINARY(@$, SHL, @2, $l, $r); }
   | binary[l] ">>" binary[r]    { $$ = BINARY(@$, SHR, @2, $l, $r); }
-  | binary[l] '&' binary[r]     { $$ = BINARY(@$, AND, @2, $l, $r); }
-  | binary[l] '^' binary[r]     { $$ = BINARY(@$, XOR, @2, $l, $r); }
+  | binary[l] '&' binary[r]     { $$ = BITS(@$, AND, @2, $l, $r); }
+  | binary[l] '^' binary[r]     { $$ = BITS(@$, XOR, @2, $l, $r); }
   | binary[l] '|' binary[r]     { $$ = BINARY(@$, OR, @2, $l, $r); }
   | binary[l] "==" binary[r]    { $$ = BINARY(@$, EQ, @2, $l, $r); }
   | binary[l] "!=" binary[r]    { $$ = BINARY(@$, NE, @2, $l, $r); }

@@ -137,6 +137,8 @@ Inlining function_inlining(Parser *p, Storage storage, InlineMark mark);
 Node *function_section(Parser *p, bool is_task, Node *section);
 /* An empty statement as the body of a statement is an empty block. */
 Node *body_or_empty(Parser *p, Node *stmt, Span span);
+/* The node itself, a '&' or '^'; warns of a '|' or '^' before it that C would join later. */
+Node *parser_look_at_bits(Parser *p, Node *n);
 Node *color_decl(Parser *p, Span span, Name type, Name name);
 
 /* The tokens of a file as the scanner makes them (stb_ds); what they point to lives in `arena`. */

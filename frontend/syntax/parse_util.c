@@ -96,6 +96,26 @@ Node *body_or_empty(Parser *p, Node *stmt, Span span)
   return ast_add(p->ast, p->diags, ND_BLOCK, span, &empty.head, sizeof empty);
 }
 
+/* Without parentheses, the left operand starts where the whole does. */
+Node *parser_look_at_bits(Parser *p, Node *n)
+{
+  if (node_kind(n) != ND_BINARY)
+    return n;
+  const NodeBinary *outer = node_binary(n);
+  if (node_kind(outer->left) != ND_BINARY || outer->left->span.off != n->span.off)
+    return n;
+  BinaryOp left = node_binary(outer->left)->op;
+  bool is_later_in_c = left == BINARY_OR || (left == BINARY_XOR && outer->op == BINARY_AND);
+  if (is_later_in_c) {
+    diag_bits_mixed(p->diags, outer->op_span, binary_op_spelling(outer->op),
+                    binary_op_spelling(left));
+    diag_bits_mixed_help(p->diags, outer->op_span, binary_op_spelling(left),
+                         binary_op_spelling(outer->op), binary_op_spelling(left),
+                         binary_op_spelling(outer->op));
+  }
+  return n;
+}
+
 Node *color_decl(Parser *p, Span span, Name type, Name name)
 {
   if (strcmp(str_text(p->names, type.text), "color") == 0) {
