@@ -56,6 +56,8 @@ def test_constructor_forms(program):
             task = runner.launch("scale", np.float32(1), np.int16(1), nonblock=True)
         assert runner.read_symbol(6, 2, "n", np.int32)[0] == 1    # stopped at the end
         assert runner.coord_logical_to_physical((2, 1)) == (6, 2)
+        for outside in ((3, 0), (0, 2), (-1, 0)):
+            assert "rectangle of 3 x 2 tiles" in message(runner.coord_logical_to_physical, outside)
         old = get_platform(target=SdkTarget.WSE2)
         assert "compiled for wse3" in message(SdkRuntime, "out", old)
         assert "get_platform()" in message(SdkRuntime, "out", "simulator")

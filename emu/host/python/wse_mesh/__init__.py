@@ -100,12 +100,19 @@ class Mesh:
 
     def partial(self, arrays, page=(1, 1)):
         """An array of the same shape on each tile, {(x, y): array}: what is to be reduced."""
+        for tile in self.tiles():
+            if tile not in arrays:
+                raise MeshError(f"every tile of the mesh needs an array, and tile {tile} has none")
         first = numpy.asarray(arrays[0, 0])
         empty = ShardedTensor(self, first.shape, first.dtype, REPLICATED, page)
         shards = {}
         for tile in self.tiles():
             shards[tile] = numpy.zeros(empty.local, first.dtype)
-            shards[tile][:first.shape[0], :first.shape[1]] = arrays[tile]
+            part = numpy.asarray(arrays[tile])
+            if part.shape != first.shape:
+                raise MeshError(f"the arrays of all tiles have one shape; that of tile {tile} is "
+                                f"{part.shape}, that of tile (0, 0) {first.shape}")
+            shards[tile][:first.shape[0], :first.shape[1]] = part
         return empty.with_shards(shards)
 
 
@@ -132,11 +139,17 @@ class ShardedTensor:
 
     def shard(self, x, y):
         """What tile (x, y) has, with its padding."""
-        return self.shards[x, y]
+        return self._on_tile(x, y)
 
     def memory(self, x, y):
         """The same in the order in which it lies in the tile's memory."""
-        return self._paged(self.shards[x, y])
+        return self._paged(self._on_tile(x, y))
+
+    def _on_tile(self, x, y):
+        if (x, y) not in self.shards:
+            raise MeshError(f"{(x, y)} is not a tile of the mesh, which has {self.mesh.width} "
+                            f"columns and {self.mesh.height} rows")
+        return self.shards[x, y]
 
     def numpy(self):
         """The whole array, from the tiles that have it."""

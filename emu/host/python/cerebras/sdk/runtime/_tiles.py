@@ -80,8 +80,12 @@ class Tiles:
 
     def coord_logical_to_physical(self, coord):
         """A place in the program's rectangle as one in the fabric."""
-        left, top = self._corner()
-        return coord[0] + left, coord[1] + top
+        g, (left, top) = self._geometry, self._corner()
+        x, y = coord
+        if not (0 <= x < g.width and 0 <= y < g.height):
+            raise ValueError(f"({x}, {y}) is outside the program's rectangle of {g.width} x "
+                             f"{g.height} tiles")
+        return x + left, y + top
 
     def _corner(self):
         """Place of the rectangle's first tile in the fabric; a layout made in Python has a
