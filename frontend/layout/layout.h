@@ -2,7 +2,7 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c, lint_fifos.c, lint_pointers.c, lint_unused.c. */
+ * tile_class.c, lint.c, lint_fifos.c, lint_pointers.c, lint_unblocks.c, lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -71,6 +71,11 @@ void lint_pointers(Sema *s);
 
 /* Warns of operations that move more elements than their FIFO has room for. */
 void lint_fifos(Sema *s);
+
+/* ---- lint_unblocks.c ------------------------------------------------------------------------ */
+
+/* Warns of operations that unblock a local task that nothing blocks. */
+void lint_unblocks(Sema *s);
 
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 

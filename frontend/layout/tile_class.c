@@ -426,6 +426,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
     return false;
   lint_program(s);
   lint_fifos(s);
+  lint_unblocks(s);
   return diags_error_count(diags) == errors;
 }
 

@@ -159,10 +159,30 @@ static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
   return true;
 }
 
-/* Offset and weights in elements of the flattened array. */
-static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Affine *flat)
+typedef struct { int64_t first, last; } Reach;
+
+/* The smallest and the largest value of an index. */
+static Reach reach_of(const Affine *index, const int64_t *extents, uint32_t vars)
+{
+  Reach reach = {index->constant, index->constant};
+  for (uint32_t i = 0; i < vars; i++) {
+    int64_t way = index->weight[i] * (extents[i] - 1);
+    *(way < 0 ? &reach.first : &reach.last) += way;
+  }
+  return reach;
+}
+
+/* An index that always lies outside its dimension leads to another row.  One that begins inside may
+ * be meant to go through several rows. */
+typedef struct { const Node *index; Reach reach; uint32_t size; } OutsideRow;
+
+/* Offset and weights in elements of the flattened array; `outside`: as above, its index NULL if
+ * there is none. */
+static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array,
+                            const int64_t *extents, Affine *flat, OutsideRow *outside)
 {
   *flat = (Affine){0};
+  *outside = (OutsideRow){0};
   int64_t row = 1;
   for (uint32_t d = n->indices.count; d-- > 0;) {
     Affine index;
@@ -170,7 +190,11 @@ static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Af
       return false;
     if (!affine_add(s, *flat, index, row, n->indices.at[d]->span, flat))
       return false;
-    row *= pool_key(s->pool, array).u.array.dims[d];
+    uint32_t size = pool_key(s->pool, array).u.array.dims[d];
+    Reach reach = reach_of(&index, extents, n->vars.count);
+    if (reach.first >= size || reach.last < 0)
+      *outside = (OutsideRow){n->indices.at[d], reach, size};
+    row *= size;
   }
   return true;
 }
@@ -178,21 +202,18 @@ static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array, Af
 /* Warns of elements that the array does not have.  Indices by a variable into an array of one are
  * left alone: programs declare such arrays to give a DSD a shape and set its base address later. */
 static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const Affine *flat,
-                         const int64_t *extents)
+                         const int64_t *extents, const OutsideRow *outside)
 {
-  int64_t first = flat->constant, last = flat->constant;
   int64_t count = (int64_t)type_element_count(s->pool, array);
-  bool is_shape = false;
-  for (uint32_t i = 0; i < n->vars.count; i++) {
-    int64_t reach = flat->weight[i] * (extents[i] - 1);
-    if (extents[i] <= 0)
+  for (uint32_t i = 0; i < n->vars.count; i++)
+    if (extents[i] <= 0 || (count == 1 && flat->weight[i] != 0))
       return;
-    is_shape |= count == 1 && flat->weight[i] != 0;
-    first += reach < 0 ? reach : 0;
-    last += reach > 0 ? reach : 0;
-  }
-  if (!is_shape && (first < 0 || last >= count))
-    diag_tensor_bounds(s->diags, n->head.span, first, last, count);
+  Reach reach = reach_of(flat, extents, n->vars.count);
+  if (reach.first < 0 || reach.last >= count)
+    diag_tensor_bounds(s->diags, n->head.span, reach.first, reach.last, count);
+  else if (outside->index)
+    diag_tensor_row(s->diags, outside->index->span, outside->reach.first, outside->reach.last,
+                    outside->size);
 }
 
 /* Operations step by their own elements, of 16 or 32 bits, whatever the array's are; warns of a
@@ -216,10 +237,8 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
 {
   (void)want;
   PoolId base, array;
-  Affine flat;
   if (!access_target(s, n->target, &base, &array) ||
-      !check_shape(s, n, pool_key(s->pool, array).u.array.rank) ||
-      !flatten_indices(s, n, array, &flat))
+      !check_shape(s, n, pool_key(s->pool, array).u.array.rank))
     return operand_poison();
   uint32_t vars = n->vars.count;
   int64_t extents[MAX_VARS];
@@ -229,7 +248,11 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
       return operand_poison();
     extent_values[i] = pool_int(s->pool, POOL(COMPTIME_INT), extents[i]);
   }
-  check_bounds(s, n, array, &flat, extents);
+  Affine flat;
+  OutsideRow outside;
+  if (!flatten_indices(s, n, array, extents, &flat, &outside))
+    return operand_poison();
+  check_bounds(s, n, array, &flat, extents, &outside);
   check_steps(s, n, array, &flat, extents);
   int64_t inner_span = 0;
   for (uint32_t k = 0; k < vars; k++) {

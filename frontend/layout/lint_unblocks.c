@@ -1,0 +1,53 @@
+/* Local tasks that operations unblock and nothing in the program ever blocks: they do not wait for
+ * those operations. */
+#include "frontend/layout/fabric.h"
+
+static uint64_t bit_of(uint64_t id) { return UINT64_C(1) << id % MAX_TASK_IDS; }
+
+/* A bit for each id that the program blocks, at the start or later. */
+static uint64_t blocked_ids(const Sema *s)
+{
+  uint64_t ids = s->setup->blocked;
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++)
+    for (uint32_t i = 1; i < s->ir->funcs[f].n_insns; i++) {
+      const IrInsn *insns = s->ir->funcs[f].insns;
+      if (insns[i].dead || insns[i].op != IR_block)
+        continue;
+      const IrInsn *id = &insns[insns[i].args[0].raw];
+      ids |= id->op == IR_const ? bit_of(id->imm) : UINT64_MAX;
+    }
+  return ids;
+}
+
+static void check_action(Sema *s, Action action, IrLocId loc, uint64_t blocked)
+{
+  const TaskSlot *task = &s->setup->tasks[action.id % MAX_TASK_IDS];
+  if (action.kind != ACT_UNBLOCK || action.id_kind != ID_TASK || task->kind != TASK_LOCAL ||
+      blocked & bit_of(action.id))
+    return;
+  Span at = fabric_user_span(s, loc);
+  diag_unblock_never_blocked(s->diags, at, sema_text(s, task->name));
+  diag_unblock_never_blocked_help(s->diags, at);
+}
+
+static void check_operation(Sema *s, const IrFunc *f, const IrInsn *insn, uint64_t blocked)
+{
+  Operands o;
+  fabric_read_operands(f, insn, &o);
+  for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++)
+    if (o.is_known[i]) {
+      check_action(s, o.known[i].desc.done, insn->loc, blocked);
+      check_action(s, o.known[i].desc.on_control, insn->loc, blocked);
+    }
+}
+
+void lint_unblocks(Sema *s)
+{
+  uint64_t blocked = blocked_ids(s);
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++)
+    for (uint32_t i = 1; i < s->ir->funcs[f].n_insns; i++) {
+      const IrInsn *insn = &s->ir->funcs[f].insns[i];
+      if (!insn->dead && insn->op == IR_vec)
+        check_operation(s, &s->ir->funcs[f], insn, blocked);
+    }
+}
