@@ -104,10 +104,7 @@ layout {
     assert "an axis of collectives needs two colors and two entrypoints" in ran.err
 
 
-@pytest.mark.parametrize("given", ["dims", ".{ .colors = dims.x.colors }"])
-def test_both_axes_in_place_of_one(tmp_path, given):
-    """One error, with the import that has handed them over."""
-    (tmp_path / "layout.csl").write_text("""
+AXES_LAYOUT = """
         const c2d = @import_module("<collectives_2d/params>");
         layout {
           @set_rectangle(2, 1);
@@ -119,7 +116,13 @@ def test_both_axes_in_place_of_one(tmp_path, given):
               .y_entrypoints = .{ @get_local_task_id(10), @get_local_task_id(11) } }) });
           }
         }
-        """)
+        """
+
+
+@pytest.mark.parametrize("given", ["dims", ".{ .colors = dims.x.colors }"])
+def test_both_axes_in_place_of_one(tmp_path, given):
+    """One error, with the import that has handed them over."""
+    (tmp_path / "layout.csl").write_text(AXES_LAYOUT)
     (tmp_path / "pe.csl").write_text(f"""param dims;
 const mpi = @import_module("<collectives_2d/pe>", .{{ .dim_params = {given} }});
 const main_id = @get_local_task_id(12);
@@ -130,6 +133,30 @@ comptime {{ @bind_local_task(main, main_id); @activate(main_id); }}
     assert ran.err.count("error: ") == 1, ran.err
     assert "dim_params is one axis of what get_params() returns: its member .x or .y" in ran.err
     assert "pe.csl:2:13: note: '<collectives_2d/pe>' imported here" in ran.err
+
+
+# What a second import is given beside the parameters of the first, and the first clash.
+CLASHES = {
+    "one axis twice": (".dim_params = dims.x", "color 0 is configured twice"),
+    "the same queues": (".dim_params = dims.y, .queues = [2]u16 { 2, 4 }", "input queue 2 is init"),
+    "one queue twice": (".dim_params = dims.y, .queues = [2]u16 { 3, 3 }", "input queue 3 is init"),
+}
+
+
+@pytest.mark.parametrize("clash", CLASHES)
+def test_imports_that_clash_are_one_error(tmp_path, clash):
+    given, said = CLASHES[clash]
+    (tmp_path / "layout.csl").write_text(AXES_LAYOUT)
+    (tmp_path / "pe.csl").write_text(f"""param dims;
+const mpi_x = @import_module("<collectives_2d/pe>", .{{ .dim_params = dims.x }});
+const mpi_y = @import_module("<collectives_2d/pe>", .{{ {given} }});
+const main_id = @get_local_task_id(12);
+task main() void {{ mpi_x.init(); mpi_y.init(); }}
+comptime {{ @bind_local_task(main, main_id); @activate(main_id); }}
+""")
+    ran = harness.cslc("layout.csl", "-o", tmp_path / "o", "--arch=wse3", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == 1 and said in ran.err, ran.err
+    assert "pe.csl:3:15: note: '<collectives_2d/pe>' imported here" in ran.err
 
 
 # Module: a role of another module in its place, a call, a member that the role lacks, whose role it is.

@@ -213,8 +213,10 @@ Operand builtin_set_local_color_config(Sema *s, const NodeBuiltinCall *call, Spa
                        &config))
     return operand_poison();
   if (s->setup->local_color[color] != 0) {
-    diag_local_config_twice(s->diags, at, (unsigned)color);
-    sema_first_here(s, at, s->setup->local_color_span[color]);
+    if (setup_is_first_clash(s)) {
+      diag_local_config_twice(s->diags, at, (unsigned)color);
+      sema_first_here(s, at, s->setup->local_color_span[color]);
+    }
     return operand_poison();
   }
   s->setup->local_color[color] = config + 1;

@@ -297,6 +297,8 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
   /* Whether the table is one of their own is known at the end only. */
   bool own_table = arch_is(s, ARCH_WSE3) && kind->kind == TASK_CONTROL;
   TaskSlot *slot = task_slot(s, (unsigned)id + (own_table ? MAX_TASK_IDS : 0u));
+  if (slot->kind != TASK_NONE && !setup_is_first_clash(s))
+    return NULL;
   if (slot->kind != TASK_NONE) {
     diag_task_id_taken(s->diags, at, (unsigned)id, sema_text(s, slot->name));
     sema_first_here(s, at, slot->span);
@@ -501,7 +503,8 @@ Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span 
     return operand_poison();
   uint32_t *slot = &s->setup->teardown_handler[number];
   if (*slot != 0) {
-    diag_handler_twice(s->diags, at, number);
+    if (setup_is_first_clash(s))
+      diag_handler_twice(s->diags, at, number);
     return operand_poison();
   }
   *slot = func;
@@ -533,8 +536,8 @@ Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Sp
     return operand_poison();
   uint32_t *slot = &s->setup->empty_handler[is_output][number];
   if (*slot != 0) {
-    diag_queue_handler_twice(s->diags, at, is_output ? "output" : "input",
-                             (unsigned)number);
+    if (setup_is_first_clash(s))
+      diag_queue_handler_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
     return operand_poison();
   }
   *slot = func;
@@ -627,8 +630,10 @@ static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
     const QueueSlot *other = &s->setup->queues[false][q];
     if (q == number || !other->is_explicit || !other->has_color || other->color != slot->color)
       continue;
-    diag_color_two_queues(s->diags, slot->span, slot->color, q);
-    sema_first_here(s, slot->span, other->span);
+    if (setup_is_first_clash(s)) {
+      diag_color_two_queues(s->diags, slot->span, slot->color, q);
+      sema_first_here(s, slot->span, other->span);
+    }
     return false;
   }
   return true;
@@ -663,9 +668,11 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   }
   QueueSlot *old = &s->setup->queues[is_output][number];
   if (old->is_explicit) {
+    old->refused |= slot.has_color ? 1u << slot.color : 0;
+    if (!setup_is_first_clash(s))
+      return operand_poison();
     diag_queue_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
     sema_first_here(s, at, old->span);
-    old->refused |= slot.has_color ? 1u << slot.color : 0;
     if ((old->colors | old->refused) & (uint32_t)sema_machine(s)->memcpy_colors)
       diag_queue_of_memcpy(s->diags, at);
     return operand_poison();

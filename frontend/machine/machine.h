@@ -93,6 +93,7 @@ typedef struct MachineSetup {
   Span color_span[MAX_TASK_IDS];         /* a color that stands for a task, maybe not bound yet */
   bool binds_by_color;                   /* @bind_task is used */
   uint32_t *misbound;                    /* stb_ds: functions whose binding has an error */
+  uint32_t *clashes;                     /* stb_ds: imports of a library that clash with others */
   uint8_t paused;
   QueueSlot queues[2][MAX_QUEUES];       /* 0 input, 1 output */
   uint32_t implicit[2];                  /* colors without a named queue, one bit each */
@@ -134,6 +135,10 @@ uint32_t export_unit_bytes(const Pool *pool, PoolId element);
 void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
 /* @initialize_queue, whether before or after the descriptors that use the queue. */
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
+/* Two parts of the program want one color, queue, task id or register.  False for all but the first
+ * such clash of an import of the library: mostly it has the parameters of another one, and one
+ * report says so. */
+bool setup_is_first_clash(Sema *s);
 /* The DSR holds the descriptor when the program starts. */
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
 /* The same when it runs.  The check warns if an import loses by another one's load what it has

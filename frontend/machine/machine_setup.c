@@ -29,6 +29,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->configs);
   arrfree(setup->exports);
   arrfree(setup->misbound);
+  arrfree(setup->clashes);
   arrfree(setup->fifos);
 }
 
@@ -89,6 +90,28 @@ static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, 
   diag_first_here(s->diags, other);
 }
 
+/* The import of the program's own that the code at work belongs to. */
+static uint32_t outermost_import(const Sema *s)
+{
+  uint32_t m = s->now.module;
+  while (s->modules[m].parent != IR_NO_ID &&
+         sema_text(s, s->modules[s->modules[m].parent].path)[0] == '<')
+    m = s->modules[m].parent;
+  return m;
+}
+
+bool setup_is_first_clash(Sema *s)
+{
+  if (!sema_in_library(s))
+    return true;
+  uint32_t import = outermost_import(s);
+  for (size_t i = 0; i < arrlenu(s->setup->clashes); i++)
+    if (s->setup->clashes[i] == import)
+      return false;
+  arrput(s->setup->clashes, import);
+  return true;
+}
+
 /* If there are two loads before the start, the second wins, and the first never serves anything. */
 static void refuse_second_preset(Sema *s, const DsrPreset *first, const DsrPreset *second)
 {
@@ -110,8 +133,8 @@ void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span s
     const DsrPreset *other = &s->setup->dsrs[i];
     if (other->file != file || other->number != number)
       continue;
-    if (!ir_global_eq(other->desc.global, desc.global) ||
-        !descriptor_equal(&other->desc.desc, &desc.desc))
+    if ((!ir_global_eq(other->desc.global, desc.global) ||
+         !descriptor_equal(&other->desc.desc, &desc.desc)) && setup_is_first_clash(s))
       refuse_second_preset(s, other, &preset);
     return;
   }
