@@ -637,7 +637,8 @@ static const char *unread_help(Report *r, const Unit *end)
   bool is_control = queue->count && queue->head.control;
   if (is_control && queue->use.ended)
     return "a control wavelet that ends an operation by .on_control stays in the queue and ends "
-           "the next one, too: receive it without .on_control, or bind a control task";
+           "the next one, too, and starts no control task: take it as data, by an operation of one "
+           "element without .on_control";
   if (is_control)
     return "a control wavelet behind the data waits for a task: keep it away with ce_ignore of its "
            "command, or unblock the queue's data task id and bind a control task to its entry";
