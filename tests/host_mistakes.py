@@ -108,7 +108,10 @@ CASES = {
         ["ValueError", "takes 2 argument(s)", "1 given; launch takes them one by one"]),
     "a call without a list": (
         RUNNING, "r.call('scale', 1.0, 2)",
-        ["TypeError: call: the arguments of 'scale' come in a list, not as 1.0"]),
+        ["TypeError: call: the arguments of 'scale' come in a list, not as 1.0, 2"]),
+    "a call without a list, and a flag": (
+        RUNNING, "r.call('scale', 1.0, 2, nonblock=False)",
+        ["TypeError: call: the arguments of 'scale' come in a list, not as 1.0, 2"]),
     "32-bit copies of 16-bit elements": (
         RUNNING, "r.memcpy_h2d(r.get_id('h'), np.zeros(5, np.uint32), 0, 0, 1, 1, 5, **WIDE)",
         ["ValueError", "20 bytes do not fit 'h' of tile 0,0",        # copy_wide

@@ -307,11 +307,12 @@ class SdkRuntime(Tiles):
         self._say(f"launch {name}")
         return self._submitted(Task(self, number.value, True), nonblock)
 
-    def call(self, name, args=(), nonblock=False):
-        """The older form of launch: arguments in a list."""
-        if not isinstance(args, (list, tuple, np.ndarray)):
-            raise TypeError(f"call: the arguments of {name!r} come in a list, not as {args!r}")
-        return self.launch(name, *args, nonblock=nonblock)
+    def call(self, name, args=(), *older, nonblock=False):
+        """The older form of launch: arguments in a list, and then perhaps nonblock."""
+        if not isinstance(args, (list, tuple, np.ndarray)) or len(older) > 1:
+            raise TypeError(f"call: the arguments of {name!r} come in a list, not as "
+                            f"{', '.join(repr(arg) for arg in (args, *older))}")
+        return self.launch(name, *args, nonblock=older[0] if older else nonblock)
 
     def memcpy_launch(self, color, words, nonblock=False):
         """The form of release 0.6: every tile gets the same words, on the color that the program has
