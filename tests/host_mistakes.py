@@ -106,6 +106,10 @@ CASES = {
     "a launch with a list of arguments": (
         RUNNING, "r.launch('scale', [1.0, 2], nonblock=False)",
         ["ValueError", "takes 2 argument(s)", "1 given; launch takes them one by one"]),
+    "the number of a color without streaming": (
+        RUNNING, "r.memcpy_h2d(r.get_id('scale'), x, 0, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "'scale' is exported as a function",
+         "is a color, the transfer needs streaming=True"]),
     "a call without a list": (
         RUNNING, "r.call('scale', 1.0, 2)",
         ["TypeError: call: the arguments of 'scale' come in a list, not as 1.0, 2"]),

@@ -136,6 +136,8 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
   const ImageExport *export = &s->image->exports[t->target];
   if (export->kind != EXPORT_DATA) {
     diag_symbol_is_function(s->diags, HOST_NOWHERE, export->name, export->type);
+    if (t->target < s->program->machine->colors && s->program->host_out_colors >> t->target & 1)
+      diag_transfer_streams(s->diags, HOST_NOWHERE, t->target);
     return session_usage(s);
   }
   if (in && is_constant(export)) {
