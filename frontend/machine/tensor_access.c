@@ -159,12 +159,12 @@ static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
   return true;
 }
 
-typedef struct { int64_t first, last; } Reach;
+typedef struct { int64_t first, last; } IndexReach;
 
 /* The smallest and the largest value of an index. */
-static Reach reach_of(const Affine *index, const int64_t *extents, uint32_t vars)
+static IndexReach reach_of(const Affine *index, const int64_t *extents, uint32_t vars)
 {
-  Reach reach = {index->constant, index->constant};
+  IndexReach reach = {index->constant, index->constant};
   for (uint32_t i = 0; i < vars; i++) {
     int64_t way = index->weight[i] * (extents[i] - 1);
     *(way < 0 ? &reach.first : &reach.last) += way;
@@ -174,7 +174,7 @@ static Reach reach_of(const Affine *index, const int64_t *extents, uint32_t vars
 
 /* An index that always lies outside its dimension leads to another row.  One that begins inside may
  * be meant to go through several rows. */
-typedef struct { const Node *index; Reach reach; uint32_t size; } OutsideRow;
+typedef struct { const Node *index; IndexReach reach; uint32_t size; } OutsideRow;
 
 /* Offset and weights in elements of the flattened array; `outside`: as above, its index NULL if
  * there is none. */
@@ -191,7 +191,7 @@ static bool flatten_indices(Sema *s, const NodeTensorAccess *n, PoolId array,
     if (!affine_add(s, *flat, index, row, n->indices.at[d]->span, flat))
       return false;
     uint32_t size = pool_key(s->pool, array).u.array.dims[d];
-    Reach reach = reach_of(&index, extents, n->vars.count);
+    IndexReach reach = reach_of(&index, extents, n->vars.count);
     if (reach.first >= size || reach.last < 0)
       *outside = (OutsideRow){n->indices.at[d], reach, size};
     row *= size;
@@ -208,7 +208,7 @@ static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const
   for (uint32_t i = 0; i < n->vars.count; i++)
     if (extents[i] <= 0 || (count == 1 && flat->weight[i] != 0))
       return;
-  Reach reach = reach_of(flat, extents, n->vars.count);
+  IndexReach reach = reach_of(flat, extents, n->vars.count);
   if (reach.first < 0 || reach.last >= count)
     diag_tensor_bounds(s->diags, n->head.span, reach.first, reach.last, count);
   else if (outside->index)
