@@ -690,95 +690,169 @@ static HOT bool begin_next_whole(Visit *v, FastWhole *op, WholeNext *next)
 
 /* ---- rows of multiply-adds ------------------------------------------------------------------- */
 
-/* The next of a row of multiply-adds, as products of matrices have them: beside each operation the
- * thread loads the factor of the next one, which repeats it. */
-typedef struct { const ScalarCode *load, *code; uint16_t source; uint64_t last; } NextFma;
+/* Products of matrices have rows of multiply-adds of 16-bit elements: beside each operation the
+ * thread loads the factor of the next one, which repeats it, reads the elements behind those of the
+ * one before, or the same ones, and adds to the same place.  The engine first finds how many follow
+ * each other and their factors, and then does the arithmetic of all of them at once. */
+enum { ROW_MOST = SCALAR_CYCLES / 2 };  /* each takes two cycles at least, in which it issues */
+typedef struct {
+  const ScalarCode *load;       /* beside the first operation; */
+  unsigned words;               /* of it and the operation behind it */
+  unsigned n, period;           /* operations; cycles from one to the next */
+  uint64_t load_last;           /* issue of the last load */
+  uint16_t factors[ROW_MOST + 1];       /* the last: of the operation behind them */
+  unsigned n_fences;            /* memory that is written meanwhile */
+  Bounds fences[SCALAR_FENCES + 1];
+} FmaRow;
 
-/* The operation may be in such a row: each of them reads the elements behind those of the one
- * before, or the same ones, and adds to the same place. */
 static HOT bool is_in_row_of_fmas(const FastTile *t, const FastWhole *op)
 {
   return op->is_row_fma && op->alike && op->groups && !op->runs && op->code->feeds_next &&
+         op->plain.bytes == sizeof(uint16_t) && op->code->scalar_bytes == sizeof(uint16_t) &&
          !(op->saves & ~(1u << PLAIN_SRC1)) && has_kept_results(t->ahead, &op->plain) &&
          vector_dsr(t, op->code, PLAIN_SRC1)->desc.kind == DESC_MEM1D;
 }
 
-/* The load issues in cycle `ready`.  False: not all groups are in cycles before `end`, or what
- * follows is to be looked at. */
-static HOT bool find_next_fma(const Visit *v, const FastWhole *op, uint64_t ready, uint64_t end,
-                              NextFma *next)
+/* Operations that may follow each other before the source meets the sums or leaves its room. */
+static HOT unsigned most_of_row(const FastWhole *op)
 {
   const FastPlain *p = &op->plain;
-  int bytes = op->elements * p->bytes;
-  next->load = op->behind;
-  next->last = op->ready + op->span;
-  if (!op->code->feeds_next || next->last >= end)
-    return false;
-  next->code = next->load + next->load->words;
-  next->source = (uint16_t)(p->address[PLAIN_SRC1] + (op->saves ? bytes : 0));
-  unsigned pay = next->load->pay[0] & SCALAR_PAY_MASK;
-  uint32_t factor = next->load->target;
-  WholeSpan source = {next->source, next->source + bytes};
-  return pay && ready + pay <= next->last && plain_conflict(v->engine, p) == op->extra &&
-         is_in_place(p, op->elements) &&
-         is_free_to_load(v, op, factor, factor + sizeof(uint16_t)) &&
-         (!op->saves || is_in_room(source, op->room[PLAIN_SRC1]));
+  int a = p->address[PLAIN_SRC1], c = p->address[PLAIN_DEST];
+  int bytes = op->elements * (int)sizeof(uint16_t);
+  bool is_below = a + bytes <= c;
+  if (p->address[PLAIN_SRC0] != c || ((a | c) & 1) || (!is_below && a < c + bytes))
+    return 0;
+  if (!op->saves)
+    return ROW_MOST;
+  int room = op->room[PLAIN_SRC1].end - (a + bytes), apart = is_below ? c - a : room;
+  int most = (room < apart ? room : apart) / bytes;
+  return most < 0 || a < op->room[PLAIN_SRC1].start ? 0 : most < ROW_MOST ? (unsigned)most
+                                                                         : ROW_MOST;
 }
 
-/* Computes the operation, and begins the next one. */
-static HOT void do_fma(Visit *v, FastWhole *op, const NextFma *next)
+/* What a factor must not be read from. */
+static HOT void fence_row(const Visit *v, const FastWhole *op, FmaRow *row)
+{
+  row->fences[0] = op->writes;
+  row->n_fences = 1;
+  for (unsigned i = 0; v->beside && i < v->beside->fences.n; i++)
+    if (v->beside->fences.of[i].written)
+      row->fences[row->n_fences++] = v->beside->fences.of[i].at;
+}
+
+static HOT bool is_free_in_row(const FmaRow *row, uint32_t factor)
+{
+  bool meets = false;
+  for (unsigned i = 0; i < row->n_fences; i++)
+    meets |= factor < row->fences[i].end && factor + sizeof(uint16_t) > row->fences[i].start;
+  return !meets;
+}
+
+/* The groups of the operation whose source is there wait for a bank as those of the first one. */
+static HOT bool waits_alike(const FastEngine *e, const FastWhole *op, unsigned source)
+{
+  unsigned apart = op->plain.address[PLAIN_SRC0] ^ source;
+  unsigned waits = op->plain.one_bank ? op->plain.one_bank : !(apart & e->bank_mask);
+  return waits * e->timing->bank_conflict == op->extra;
+}
+
+/* The operations from the one that has begun on whose groups are in cycles before `end`, up to the
+ * first one that has to be looked at, or whose load has; the first load issues in cycle `ready`. */
+static HOT void find_row(Visit *v, const FastWhole *op, uint64_t ready, uint64_t end, FmaRow *row)
 {
   Tile *core = &v->tile->core;
-  const ScalarCode *load = next->load;
-  mark_groups(v->tile->ahead, op);
-  plain_fma_in_place(v, &op->plain, op->elements);
-  memcpy(&core->regs.r[load->reg], core->mem.bytes + load->target, sizeof(uint16_t));
-  scalar_pay(load->pay[0], v->worker->log.stats.paid);
-  op->pc = (uint16_t)(op->pc + op->code->code_bytes + load->words * 2);
-  op->code++;
-  op->insn = next->code->insn;
-  op->behind = next->code + next->code->words;
-  op->plain.address[PLAIN_SRC1] = next->source;
-  op->issued = next->last;
-  op->ready = next->last + op->extra + v->engine->timing->vector_next;
-  op->ready = op->ready > op->issued ? op->ready : op->issued + 1;
-  set_whole_scalar(v->tile, op);
+  const FastVector *c = op->code;
+  const ScalarCode *load = op->behind;
+  unsigned most = most_of_row(op), next = op->extra + v->engine->timing->vector_next;
+  unsigned pay = load->pay[0] & SCALAR_PAY_MASK;
+  unsigned source = op->plain.address[PLAIN_SRC1];
+  unsigned further = op->saves ? op->elements * (unsigned)sizeof(uint16_t) : 0;
+  uint64_t last = op->ready + op->span;
+  row->load = load;
+  row->words = load->words + load[load->words].words;
+  row->period = op->span + (next ? next : 1);
+  row->factors[0] = (uint16_t)op->plain.scalar;
+  row->n = 0;
+  fence_row(v, op, row);
+  while (row->n < most && c->feeds_next && last < end && pay && ready + pay <= last &&
+         load->pay[0] == row->load->pay[0] && waits_alike(v->engine, op, source) &&
+         is_free_in_row(row, load->target)) {
+    memcpy(&core->regs.r[load->reg], core->mem.bytes + load->target, sizeof(uint16_t));
+    row->factors[++row->n] = core->regs.r[c->scalar_reg];
+    row->load_last = ready;
+    ready = last + 1;
+    last += row->period;
+    source += further;
+    load += row->words;
+    c++;
+  }
 }
 
-/* What has been done by so many operations of a row, and the loads beside them. */
-static HOT void count_fmas(Visit *v, const FastWhole *op, unsigned n)
+static HOT void mark_row(FastAhead *ahead, const FastWhole *op, const FmaRow *row)
+{
+  FastWhole at = {.groups = op->groups, .ready = op->ready};
+  for (unsigned left = row->n; left;) {
+    /* as many as a word of bits has room for, at once */
+    unsigned some = 1;
+    for (; some < left && (some + 1) * row->period <= WORD_BITS; some++)
+      at.groups |= op->groups << some * row->period;
+    mark_groups(ahead, &at);
+    at.groups = op->groups;
+    at.ready += some * row->period;
+    left -= some;
+  }
+}
+
+/* What has been done by the operations of a row, and the loads beside them. */
+static HOT void count_row(Visit *v, const FastWhole *op, const FmaRow *row)
 {
   EngineStats *stats = &v->worker->log.stats;
+  unsigned n = row->n;
   stats->groups += n * op->count;
   stats->elements += n * op->elements;
   stats->stalls[STALL_BANK] += n * op->waits;
   turn_pay_often(&v->turn, TIMING_vector_start, n);
   turn_pay_often(&v->turn, TIMING_vector_next, n);
+  scalar_pay_often(row->load->pay[0], n, stats->paid);
   v->tile->ahead->doubled = (uint8_t)(v->tile->ahead->doubled + 2 * n);
+}
+
+/* Computes the operations of the row, and begins the one behind them. */
+static HOT void do_row(Visit *v, FastWhole *op, const FmaRow *row)
+{
+  FastTile *t = v->tile;
+  FastPlain *p = &op->plain;
+  unsigned n = row->n, words = n * row->words, step = op->saves ? op->elements : 0;
+  uint8_t *bytes = t->core.mem.bytes;
+  mark_row(t->ahead, op, row);
+  fp16_fma_rows(fp16_of(v), (const void *)(bytes + p->address[PLAIN_SRC1]), step, row->factors, n,
+                (void *)(bytes + p->address[PLAIN_DEST]), op->elements);
+  count_row(v, op, row);
+  v->last_beside = row->load_last;
+  p->address[PLAIN_SRC1] = (uint16_t)(p->address[PLAIN_SRC1] + n * step * sizeof(uint16_t));
+  if (op->saves)
+    tile_own_dsrs(&v->turn)[op->code->place[PLAIN_SRC1]].desc.base = p->address[PLAIN_SRC1];
+  p->scalar = row->factors[n];
+  op->pc = (uint16_t)(op->pc + words * sizeof(uint16_t));
+  op->code += n;
+  op->behind += words;
+  op->insn = (op->behind - op->code->code_bytes / sizeof(uint16_t))->insn;
+  op->ready += n * row->period;
+  op->issued = op->ready - (row->period - op->span);
+  end_whole(t, op, op->issued);
+  go_on_behind(t, op);
 }
 
 /* The operation that has begun, and those that follow in its row, but for the last one in cycles
  * before `end`: that one has begun then. */
 static HOT void step_row_of_fmas(Visit *v, FastWhole *op, uint64_t end)
 {
-  FastTile *t = v->tile;
-  unsigned n = 0;
-  uint64_t ready = t->core.ready;
-  NextFma next;
-  if (!is_in_row_of_fmas(t, op))
+  FmaRow row;
+  if (!is_in_row_of_fmas(v->tile, op))
     return;
-  for (; find_next_fma(v, op, ready, end, &next); n++) {
-    do_fma(v, op, &next);
-    v->last_beside = ready;
-    ready = op->issued + 1;
-  }
-  if (!n)
-    return;
-  if (op->saves)
-    tile_own_dsrs(&v->turn)[op->code->place[PLAIN_SRC1]].desc.base = op->plain.address[PLAIN_SRC1];
-  count_fmas(v, op, n);
-  end_whole(t, op, op->issued);
-  go_on_behind(t, op);
+  find_row(v, op, v->tile->core.ready, end, &row);
+  if (row.n)
+    do_row(v, op, &row);
 }
 
 /* The operation that has begun, in cycles before `end`, and those that follow without a gap.

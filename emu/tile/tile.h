@@ -142,6 +142,14 @@ static inline unsigned scalar_pay(uint32_t pay, uint64_t paid[TRUST_COUNT])
   paid[TRUST_DOCUMENTED] += cycles - fitted - assumed;
   return cycles;
 }
+/* Likewise, n times. */
+static inline void scalar_pay_often(uint32_t pay, unsigned n, uint64_t paid[TRUST_COUNT])
+{
+  uint64_t once[TRUST_COUNT] = {0};
+  scalar_pay(pay, once);
+  for (unsigned i = 0; i < TRUST_COUNT; i++)
+    paid[i] += n * once[i];
+}
 
 /* The values that a row of instructions has overwritten, the oldest first; `most`: that have
  * room. */

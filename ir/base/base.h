@@ -411,6 +411,9 @@ void fp32_add_all(uint32_t *restrict a, const uint32_t *restrict b, size_t n);
 /* c[i] = fp32_fma(a[i], b, c[i]); c[i] = fp16_fma(format, a[i], b, c[i]). */
 void fp32_fma_all(const uint32_t *a, uint32_t b, uint32_t *c, size_t n);
 void fp16_fma_all(Fp16Format format, const uint16_t *a, uint16_t b, uint16_t *c, size_t n);
+/* The same for each factor b[k] in turn, with the elements of a from k * step on, apart from c. */
+void fp16_fma_rows(Fp16Format format, const uint16_t *a, size_t step, const uint16_t *b,
+                   size_t rows, uint16_t *c, size_t n);
 /* f32 c + f16 a * f16 b, one rounding. */
 uint32_t fp16_mixed_fma(Fp16Format format, uint16_t a, uint16_t b, uint32_t c);
 /* Truncation toward zero, then the low `bits` bits; NaN gives 0, out of range saturates to the

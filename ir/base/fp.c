@@ -472,6 +472,15 @@ void fp16_fma_all(Fp16Format format, const uint16_t *a, uint16_t b, uint16_t *c,
   ICE("bad format %d", (int)format);
 }
 
+void fp16_fma_rows(Fp16Format format, const uint16_t *a, size_t step, const uint16_t *b,
+                   size_t rows, uint16_t *c, size_t n)
+{
+  if (format == FP16_F16 && lanes_fma_rows_f16(a, step, b, rows, c, n))
+    return;
+  for (size_t k = 0; k < rows; k++)
+    fp16_fma_all(format, a + k * step, b[k], c, n);
+}
+
 uint32_t fp16_mixed_fma(Fp16Format format, uint16_t a, uint16_t b, uint32_t c)
 {
   double product = fp16_to_double(format, a) * fp16_to_double(format, b);

@@ -83,6 +83,9 @@ void *platform_module_symbol(const char *file, const char *name);
 /* c[i] = a[i] * b + c[i], with one rounding.  False: the processor has no instructions for that,
  * and nothing has been done. */
 bool lanes_fma_f16(const uint16_t *a, uint16_t b, uint16_t *c, size_t n);
+/* The same for each factor b[k] in turn, with the elements of a from k * step on, apart from c. */
+bool lanes_fma_rows_f16(const uint16_t *a, size_t step, const uint16_t *b, size_t rows,
+                        uint16_t *c, size_t n);
 bool lanes_fma_f32(const uint32_t *a, uint32_t b, uint32_t *c, size_t n);
 
 #endif

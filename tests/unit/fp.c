@@ -234,6 +234,35 @@ static void many_fused_operations_are_each_one(void **state)
     }
 }
 
+/* Rows of them, each of which adds to the results of the one before: any patterns, numbers near one,
+ * and small integers, whose sums tie. */
+static void rows_of_fused_operations_are_one_by_one(void **state)
+{
+  (void)state;
+  enum { MOST = 37, ROWS = 7, KINDS = 3 };
+  EACH_FORMAT(f)
+    for (int i = 0; i < 20000; i++) {
+      uint16_t a[ROWS * MOST], b[ROWS], c[MOST], want[MOST];
+      size_t n = random_bits() % (MOST + 1), rows = random_bits() % (ROWS + 1);
+      size_t step = random_bits() & 1 ? n : 0;
+      uint16_t *all[] = {a, b, c};
+      size_t sizes[] = {ARRAY_COUNT(a), ARRAY_COUNT(b), ARRAY_COUNT(c)};
+      for (size_t which = 0; which < ARRAY_COUNT(all); which++)
+        for (size_t k = 0; k < sizes[which]; k++)
+          all[which][k] = i % KINDS == 0   ? (uint16_t)random_bits()
+                          : i % KINDS == 1 ? random_near_one(f)
+                                           : fp16_from_i64(f, (int64_t)(random_bits() % 129) - 64);
+      memcpy(want, c, sizeof want);
+      fp16_fma_rows(f, a, step, b, rows, c, n);
+      for (size_t k = 0; k < rows * n; k++)
+        want[k % n] = fp16_fma(f, a[k / n * step + k % n], b[k / n], want[k % n]);
+      for (size_t k = 0; k < ARRAY_COUNT(want); k++)
+        if (c[k] != want[k])
+          fail_msg("%s: element %zu of %zu behind %zu rows is %04x, not %04x", fp16_name(f), k, n,
+                   rows, c[k], want[k]);
+    }
+}
+
 /* Any f16 times values at all edges, added to any f16. */
 static void fused_operations_at_edges_are_each_one(void **state)
 {
@@ -656,6 +685,7 @@ int main(void)
     cmocka_unit_test(operations_equal_f32_rounded_once),
     cmocka_unit_test(special_values_of_16_bits),
     cmocka_unit_test(many_fused_operations_are_each_one),
+    cmocka_unit_test(rows_of_fused_operations_are_one_by_one),
     cmocka_unit_test(fused_operations_at_edges_are_each_one),
     cmocka_unit_test(many_fused_f32_are_each_one),
     cmocka_unit_test(many_sums_are_each_one),
