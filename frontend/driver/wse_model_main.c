@@ -428,7 +428,8 @@ static int answer_gemm(const Query *q)
                          {.number = width}, {.number = height}};
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate_call(BLAS, ARCH_WSE2, "simd", q->simd, "equations", args, ARRAY_COUNT(args), &call)) {
+  if (evaluate_call(BLAS, ARCH_WSE2, "simd", q->simd, "equations", args, ARRAY_COUNT(args),
+                    &call)) {
     for (int64_t i = 0; i < (int64_t)arrlen(call.numbers) && !q->equation; i++)
       printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
     if (q->equation)
