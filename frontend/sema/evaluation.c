@@ -83,7 +83,7 @@ static void walk_template(Sema *s, const NodeFnDecl *fn, PoolId result)
   for (uint32_t i = 0; i < fn->params.count; i++) {
     Name name = node_param(fn->params.at[i])->name;
     if (name_is_given(name))
-      scope_add(s, name, operand_poison());
+      scope_add(s, name, operand_poison(), NULL);
   }
   Target target;
   target_push(s, &target, TARGET_FN, (Name){{0}, {0, 0}}, result);

@@ -176,7 +176,8 @@ void scope_check_name(Sema *s, StrId name, Span span)
     diag_name_of_type(s->diags, span, sema_text(s, name));
 }
 
-static bool add_local(Sema *s, Name name, Operand o, const Node *init, bool is_given)
+static bool add_local(Sema *s, Name name, Operand o, const Node *type, const Node *init,
+                      bool is_given)
 {
   Local *locals = s->own->locals;
   scope_check_name(s, name.text, name.span);
@@ -188,7 +189,8 @@ static bool add_local(Sema *s, Name name, Operand o, const Node *init, bool is_g
     }
   add_debug_local(s, name, o, init ? init->span : name.span);
   o.name = name.text;
-  Local local = {.name = name.text, .span = name.span, .o = o, .is_given = is_given, .init = init};
+  Local local = {.name = name.text, .span = name.span, .o = o, .is_given = is_given, .type = type,
+                 .init = init};
   arrput(s->own->locals, local);
   const SemaListener *listener = s->session->listener;
   if (listener)
@@ -196,11 +198,14 @@ static bool add_local(Sema *s, Name name, Operand o, const Node *init, bool is_g
   return true;
 }
 
-bool scope_add(Sema *s, Name name, Operand o) { return add_local(s, name, o, NULL, true); }
-
-bool scope_add_declared(Sema *s, Name name, Operand o, const Node *init)
+bool scope_add(Sema *s, Name name, Operand o, const Node *type)
 {
-  return add_local(s, name, o, init, init == NULL);
+  return add_local(s, name, o, type, NULL, true);
+}
+
+bool scope_add_declared(Sema *s, Name name, Operand o, const Node *type, const Node *init)
+{
+  return add_local(s, name, o, type, init, init == NULL);
 }
 
 Local *scope_find(Sema *s, StrId name)

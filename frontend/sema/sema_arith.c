@@ -285,7 +285,9 @@ void sema_check_condition(Sema *s, const Node *condition)
       node_kind(name) != ND_IDENT || !(truth || op == BINARY_LT || op == BINARY_GT))
     return;
   const Local *local = scope_find(s, node_ident(name)->name);
-  if (!local || pool_kind(s->pool, local->o.type) != PK_INT_TYPE)
+  if (!local || !local->type || node_kind(local->type) != ND_IDENT ||
+      !pool_eq(scope_predeclared_type(s, node_ident(local->type)->name), local->o.type) ||
+      pool_kind(s->pool, local->o.type) != PK_INT_TYPE)
     return;
   PoolId type = local->o.type;
   uint64_t limit = node_int(number)->value, largest = largest_number(s, type);

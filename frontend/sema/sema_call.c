@@ -139,7 +139,7 @@ static void add_params(Sema *s, const Binding *b, uint32_t n)
     Operand o = b->args[i];
     o.decl = NULL;
     if (name_is_given(name))
-      scope_add(s, name, o);
+      scope_add(s, name, o, node_param(b->fn->params.at[i])->type);
   }
 }
 
@@ -752,7 +752,7 @@ static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
       }
     }
     if (name_is_given(name))
-      scope_add(s, name, o);
+      scope_add(s, name, o, node_param(fn->params.at[i])->type);
   }
 }
 

@@ -11,7 +11,7 @@ typedef struct {
   Span span;
   Operand o;              /* known value, SSA value, or lvalue */
   bool is_given;          /* a parameter or a capture */
-  const Node *init;       /* what its declaration gives it, or NULL */
+  const Node *type, *init;    /* in its declaration; NULL: there is none */
 } Local;
 
 /* A way out of a block, loop or inlined function: where it left and with what. */
@@ -167,14 +167,14 @@ bool scope_is_int_name(const char *text, unsigned long *bits);
 /* Reports a declaration that has the name of one of the language's own types. Parameters may be
  * called `color`, and variables `u1`: SDK 1.x has no such type. */
 void scope_check_name(Sema *s, StrId name, Span span);
-/* False after reporting that the scope has the name. */
-bool scope_add(Sema *s, Name name, Operand o);
+/* False after reporting that the scope has the name.  `type`: as the declaration has it, or NULL. */
+bool scope_add(Sema *s, Name name, Operand o, const Node *type);
 /* The same for a name that can be seen behind its initialiser only, which may be NULL. */
-bool scope_add_declared(Sema *s, Name name, Operand o, const Node *init);
+bool scope_add_declared(Sema *s, Name name, Operand o, const Node *type, const Node *init);
 Local *scope_find(Sema *s, StrId name);
 /* Warns of a condition that compares a local variable with a number in the text if the variable's
- * type decides it.  Parts of conditions may be there for safety, and names may have other values in
- * other programs. */
+ * type, which its declaration names, decides it.  Parts of conditions may be there for safety, and
+ * names and types that the text computes may be others in other programs. */
 void sema_check_condition(Sema *s, const Node *condition);
 /* A comptime variable with the given value (of its type). */
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const);

@@ -172,7 +172,7 @@ static void stmt_var(Sema *s, const NodeVarDecl *n)
     o = declare_memory(s, n, type);
   if (o.kind == OPR_COMPTIME && !operand_is_poison(o))
     o.decl = NULL;
-  scope_add_declared(s, n->name, o, n->init);
+  scope_add_declared(s, n->name, o, n->type, n->init);
 }
 
 static bool is_discard(Sema *s, const Node *target)
@@ -744,7 +744,7 @@ static void declare_capture(Sema *s, Name name, Operand o)
 {
   const char *text = sema_text(s, name.text);
   if (name_is_given(name) && !(text[0] == '_' && text[1] == 0))
-    scope_add(s, name, o);
+    scope_add(s, name, o, NULL);
 }
 
 static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, int64_t index,
