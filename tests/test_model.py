@@ -162,6 +162,17 @@ def test_wrong_usage(args):
     assert "--help" in done.err
 
 
+def test_the_machine_chooses_what_options_do_not():
+    chain, gemm = ("--pes=200", "--len=2"), ("--size=64x64x64", "--pes=8")
+    for arch, t_r, simd in (("wse2", 2, 4), ("wse3", 5, 8)):
+        assert predict("reduce", "chain", *chain, f"--arch={arch}") == \
+            predict("reduce", "chain", *chain, f"--tr={t_r}")
+        assert model("gemm", *gemm, f"--arch={arch}").out == model("gemm", *gemm, f"--simd={simd}").out
+    assert predict("reduce", "chain", *chain) == predict("reduce", "chain", *chain, "--arch=wse2")
+    assert predict("reduce-scatter", "task", *chain, "--arch=wse3") > \
+        1.5 * predict("reduce-scatter", "task", *chain, "--tr=5")      # through a FIFO
+
+
 @pytest.mark.parametrize("option, message", [
     ("--pes=0", "--pes is a number from 1 to 4096: 0"),
     ("--pes=5000", "--pes is a number from 1 to 4096: 5000"),

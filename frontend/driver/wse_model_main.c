@@ -26,7 +26,7 @@ enum {
   MOST_T_R = 100,
   MOST_SIDE = 100000,          /* of a matrix; three of them fit 64 bits */
   EQUATIONS = 9,               /* of the paper on matrix multiplication */
-  SIMD_WSE2 = 4, MOST_SIMD = 8,
+  SIMD_WSE2 = 4, SIMD_WSE3 = 8, MOST_SIMD = 8,
   MOST_WAFERS = 65536, MOST_CHANNELS = 4, MOST_PACKET = 16383, MOST_BUFFERS = 64,
   MOST_LATENCY = 1000000, RATE_UNITS = 1000,
 };
@@ -106,7 +106,7 @@ static void print_help(void)
        "  --size=MxNxK     of gemm, on P x P tiles or W x H\n"
        "  --equation=E     1 to 9 (default: all): 1, 2 MASTER; 3 to 5 SUMMA by vectors, 6 to 8 by\n"
        "                   blocks; 9 the ideal\n"
-       "  --simd=S         elements of a cycle: 4 on wse2 (default), 8 on wse3\n"
+       "  --simd=S         elements of a cycle (default: 4 on wse2, 8 on wse3)\n"
        "  of cluster:\n"
        "  --op=OP          all-gather, reduce-scatter, all-reduce, all-to-all or broadcast\n"
        "  --scheme=NAME    of all-gather: split (default), half, or line for wafers in a line;\n"
@@ -406,13 +406,19 @@ static int answer_tree(const Query *q)
   return EXIT_SUCCESS;
 }
 
+static int64_t simd_of(const Query *q)
+{
+  return q->simd != NOT_GIVEN ? q->simd : q->arch == 3 ? SIMD_WSE3 : SIMD_WSE2;
+}
+
 /* The cycles that the library expects of its own plans; no line for a plan that does not fit. */
 static bool print_plans(const Query *q, LibraryValue *args, size_t count)
 {
   static const char *const names[] = {"gemm_summa_block", "gemm_master_block"};
   LibraryCall call;
   bool is_known =
-      evaluate_call(BLAS_PLANS, ARCH_WSE2, "simd", q->simd, "gemm_predictions", args, count, &call);
+      evaluate_call(BLAS_PLANS, ARCH_WSE2, "simd", simd_of(q), "gemm_predictions", args, count,
+                    &call);
   for (size_t i = 0; is_known && i < ARRAY_COUNT(names); i++)
     if (call.numbers[i])
       printf("%s: %lld\n", names[i], (long long)call.numbers[i]);
@@ -428,7 +434,7 @@ static int answer_gemm(const Query *q)
                          {.number = width}, {.number = height}};
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate_call(BLAS, ARCH_WSE2, "simd", q->simd, "equations", args, ARRAY_COUNT(args),
+  if (evaluate_call(BLAS, ARCH_WSE2, "simd", simd_of(q), "equations", args, ARRAY_COUNT(args),
                     &call)) {
     for (int64_t i = 0; i < (int64_t)arrlen(call.numbers) && !q->equation; i++)
       printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
@@ -463,7 +469,7 @@ static int answer_cluster(const Query *q)
 
 static int answer_line(int argc, char **argv)
 {
-  Query q = {.t_r = NOT_GIVEN, .simd = SIMD_WSE2, .scheme = "split", .channels = 2,
+  Query q = {.t_r = NOT_GIVEN, .simd = NOT_GIVEN, .scheme = "split", .channels = 2,
              .packet = 1024, .buffers = 2, .latency = 200, .rate = RATE_UNITS, .arch = NOT_GIVEN};
   bool is_done = false;
   int result = parse_line(&q, argc, argv, &is_done);
