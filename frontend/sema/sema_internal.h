@@ -167,7 +167,7 @@ bool scope_is_int_name(const char *text, unsigned long *bits);
 /* Reports a declaration that has the name of one of the language's own types. Parameters may be
  * called `color`, and variables `u1`: SDK 1.x has no such type. */
 void scope_check_name(Sema *s, StrId name, Span span);
-/* False after reporting that the scope has the name.  `type`: as the declaration has it, or NULL. */
+/* False after reporting that the scope has the name.  `type`: of the declaration, or NULL. */
 bool scope_add(Sema *s, Name name, Operand o, const Node *type);
 /* The same for a name that can be seen behind its initialiser only, which may be NULL. */
 bool scope_add_declared(Sema *s, Name name, Operand o, const Node *type, const Node *init);
