@@ -107,6 +107,7 @@ static void print_help(void)
        "  --equation=E     1 to 9 (default: all): 1, 2 MASTER; 3 to 5 SUMMA by vectors, 6 to 8 by\n"
        "                   blocks; 9 the ideal\n"
        "  --simd=S         elements of a cycle (default: 4 on wse2, 8 on wse3)\n"
+       "  --arch=A         wse2 or wse3 (default: wse3 for cluster, else wse2)\n"
        "  of cluster:\n"
        "  --op=OP          all-gather, reduce-scatter, all-reduce, all-to-all or broadcast\n"
        "  --scheme=NAME    of all-gather: split (default), half, or line for wafers in a line;\n"
@@ -114,8 +115,7 @@ static void print_help(void)
        "  --channels=K     of a link in each direction (default 2); --packet=WORDS (1024),\n"
        "                   --buffers=N (2) of a data mover\n"
        "  --latency=L      cycles of a link (default 200)\n"
-       "  --rate=N         thousandths of a word per cycle that a link carries (default 1000)\n"
-       "  --arch=A         wse2 or wse3: of cluster wse3 by default, else wse2");
+       "  --rate=N         thousandths of a word per cycle that a link carries (default 1000)");
 }
 
 static int usage_error(const char *what, const char *value)
