@@ -26,7 +26,7 @@ enum {
   MOST_T_R = 100,
   MOST_SIDE = 100000,          /* of a matrix; three of them fit 64 bits */
   EQUATIONS = 9,               /* of the paper on matrix multiplication */
-  SIMD_WSE2 = 4, SIMD_WSE3 = 8, MOST_SIMD = 8,
+  MOST_SIMD = 8,
   MOST_WAFERS = 65536, MOST_CHANNELS = 4, MOST_PACKET = 16383, MOST_BUFFERS = 64,
   MOST_LATENCY = 1000000, RATE_UNITS = 1000,
 };
@@ -338,12 +338,19 @@ static bool evaluate_call(const char *library, Arch arch, const char *binding, i
   return ok;
 }
 
+static Arch arch_of(const Query *q) { return q->arch == 3 ? ARCH_WSE3 : ARCH_WSE2; }
+
+/* A parameter that the query does not give has the library's default for the machine. */
+static const char *binding_of(const char *name, int64_t value)
+{
+  return value == NOT_GIVEN ? NULL : name;
+}
+
 static bool evaluate_collective(const Query *q, const char *function, const LibraryValue *args,
                                 uint32_t n, LibraryCall *call)
 {
-  Arch arch = q->arch == 3 ? ARCH_WSE3 : ARCH_WSE2;
-  const char *binding = q->t_r == NOT_GIVEN ? NULL : "T_R";
-  return evaluate_call(COLLECTIVES, arch, binding, q->t_r, function, args, n, call);
+  return evaluate_call(COLLECTIVES, arch_of(q), binding_of("T_R", q->t_r), q->t_r, function, args,
+                       n, call);
 }
 
 /* The cycles, or a negative number after reporting. */
@@ -406,19 +413,14 @@ static int answer_tree(const Query *q)
   return EXIT_SUCCESS;
 }
 
-static int64_t simd_of(const Query *q)
-{
-  return q->simd != NOT_GIVEN ? q->simd : q->arch == 3 ? SIMD_WSE3 : SIMD_WSE2;
-}
-
 /* The cycles that the library expects of its own plans; no line for a plan that does not fit. */
 static bool print_plans(const Query *q, LibraryValue *args, size_t count)
 {
   static const char *const names[] = {"gemm_summa_block", "gemm_master_block"};
   LibraryCall call;
   bool is_known =
-      evaluate_call(BLAS_PLANS, ARCH_WSE2, "simd", simd_of(q), "gemm_predictions", args, count,
-                    &call);
+      evaluate_call(BLAS_PLANS, arch_of(q), binding_of("simd", q->simd), q->simd,
+                    "gemm_predictions", args, count, &call);
   for (size_t i = 0; is_known && i < ARRAY_COUNT(names); i++)
     if (call.numbers[i])
       printf("%s: %lld\n", names[i], (long long)call.numbers[i]);
@@ -434,8 +436,8 @@ static int answer_gemm(const Query *q)
                          {.number = width}, {.number = height}};
   LibraryCall call;
   int result = EXIT_FAILURE;
-  if (evaluate_call(BLAS, ARCH_WSE2, "simd", simd_of(q), "equations", args, ARRAY_COUNT(args),
-                    &call)) {
+  if (evaluate_call(BLAS, arch_of(q), binding_of("simd", q->simd), q->simd, "equations", args,
+                    ARRAY_COUNT(args), &call)) {
     for (int64_t i = 0; i < (int64_t)arrlen(call.numbers) && !q->equation; i++)
       printf("equation %lld: %lld\n", (long long)i + 1, (long long)call.numbers[i]);
     if (q->equation)
