@@ -15,7 +15,15 @@ def test_the_oracle_agrees_with_every_level_on_both_machines():
         total = check.run(check.BATCH, seed, jobs=1)
         assert not total.failures, f"seed {seed}: {total.failures[0]}"
         assert not total.differences, f"seed {seed}: " + "\n".join(map(str, total.differences))
-        assert total.functions >= 80 and total.known > 0.2 * total.calls
+        assert total.functions >= 80 and total.known > 0
+
+
+def test_compile_time_computes_a_fifth_of_the_calls():
+    """The share varies too much from batch to batch (18 to 35 %) for a bound on each of them."""
+    total = check.Outcome()
+    for seed in random.SystemRandom().sample(range(1 << 32), 8):
+        total.count(check.make(seed, check.BATCH)[0])
+    assert total.known > 0.2 * total.calls
 
 
 def test_no_field_of_a_union_shows_padding():

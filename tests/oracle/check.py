@@ -76,6 +76,14 @@ class Outcome:
         for name in ("functions", "calls", "known", "notes", "differences", "failures"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    def count(self, programs):
+        """Adds what these programs hold."""
+        for driven in (d for program in programs for d in program.driven):
+            self.functions += 1
+            self.calls += len(driven.calls)
+            self.known += sum(not c.refused for c in driven.calls)
+            self.notes.update(note for c in driven.calls for note in c.notes)
+
     def summary(self, seconds):
         return (f"{self.functions} functions in {seconds:.1f} s, {self.calls} calls, {self.known} "
                 f"of them at compile time too; {dict(self.notes)}; "
@@ -213,12 +221,7 @@ def batch(seed, functions=BATCH, chosen=None, env=None):
         outcome = check_programs(seed, programs, half, folder, chosen or ways(), env)
     finally:
         shutil.rmtree(folder)
-    for program in programs:
-        outcome.functions += len(program.driven)
-        for driven in program.driven:
-            outcome.calls += len(driven.calls)
-            outcome.known += sum(not c.refused for c in driven.calls)
-            outcome.notes.update(note for c in driven.calls for note in c.notes)
+    outcome.count(programs)
     return outcome
 
 
