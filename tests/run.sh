@@ -62,7 +62,7 @@ export logs
 
 # Named by their sources: the build folder may still hold programs of tests that are gone.  Tests that
 # share their random programs between the builds (tests/unit/random_share.h) come first: they take
-# the longest.
+# the longest.  Last come those that CMake makes of a source with other parts.
 unit_programs() {
   local source name shared
   shared=$(grep -l programs_to_run tests/unit/*.c)
@@ -76,6 +76,11 @@ unit_programs() {
     name=${source##*/}
     echo "build/debug/bin/unit-${name%.c}"
   done
+  sed -n 's/^add_executable(unit-\([a-z_]*\) \(unit[^ )]*\).*/\1 \2/p' tests/CMakeLists.txt |
+    while read -r name source; do
+      echo "build/debug/bin/unit-$name"
+      case $shared in *"$source"*) echo "build/release/bin/unit-$name" ;; esac
+    done
 }
 
 unit_tests() {

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -22,8 +23,8 @@ const id = @get_local_task_id(8);
 task go() void { while (n < 4000000000) { n += 1; } }
 comptime { @bind_local_task(go, id); @activate(id); }
 """
-LIMIT = 2_500_000
-SOON = "--progress=1"
+LIMIT = 500_000
+SOON = "--progress=0.2"
 LINE = re.compile(rb"cycle (\d+), [\d.e+]+ cycles/s, [\d.e+]+ tiles awake, (?:east: )?run")
 ERASED = b"\r\x1b[K"
 
@@ -95,7 +96,7 @@ def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
     assert shown == silent
 
 
-LOGGED = re.compile(r"^still running after (\d+) s: cycle (\d+), [\d.e+]+ cycles/s, "
+LOGGED = re.compile(r"^still running after ([\d.]+) s: cycle (\d+), [\d.e+]+ cycles/s, "
                     r"[\d.e+]+ tiles awake(?:, (.*))?; --max-cycles=(\d+) ends it$", re.M)
 
 
@@ -124,8 +125,8 @@ def test_a_long_run_without_a_terminal(image, tmp_path, tool, action):
                   env={"WSE_ARGS": " ".join(words)})
     lines = LOGGED.findall(said)
     assert len(lines) >= 3 and "\r" not in said, said
-    ages, cycles = [int(line[0]) for line in lines], [int(line[1]) for line in lines]
-    assert ages[0] >= 1 and all(late >= early + 1 for early, late in zip(ages, ages[1:]))
+    ages, cycles = [float(line[0]) for line in lines], [int(line[1]) for line in lines]
+    assert all(age >= 0.2 * 2 ** line for line, age in enumerate(ages)), ages
     assert cycles == sorted(set(cycles))
     assert all(line[2:] == (action, "900000000") for line in lines), lines
 
@@ -154,7 +155,7 @@ def test_the_first_line_comes_when_users_ask(image):
 def test_a_run_with_a_debugger(image, tmp_path):
     script = tmp_path / "script"
     script.write_text("continue\nprint n\nreverse-step\nquit\n")
-    args = [harness.tool("wse-dbg"), image, "-x", script]
+    args = [harness.tool("wse-dbg"), image, SOON, "-x", script]
     code, said = on_terminal(args, enough=3)      # Ctrl-C stands the program
     assert code == 0 and len(LINE.findall(said)) >= 3 and last_shown(said) == b""
     script.write_text("cycle 2000\nquit\n")
@@ -258,13 +259,21 @@ comptime { @bind_local_task(go, id); @activate(id); }
 
 # ---- compiles ------------------------------------------------------------------------------------
 
-SECONDS = 7     # of a long compile, about; two lines at least come in that time
+SECONDS = 5     # of a long compile, about; two lines at least come in that time
 COMPUTES = """
 comptime {
   var x: u32 = 1;
   for (@range(u32, TURNS)) |i| { x = (x * 5 + i) & 0xffff; }
 }
 """
+
+
+def processor_seconds(args):
+    """A busy machine does not change them much."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    harness.run(args)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_a_long_compile_on_a_terminal_and_elsewhere(tmp_path):
@@ -274,9 +283,7 @@ def test_a_long_compile_on_a_terminal_and_elsewhere(tmp_path):
             "--comptime-step-limit=4000000000"]
     few = 500_000
     (tmp_path / "pe.csl").write_text(COMPUTES.replace("TURNS", str(few)))
-    began = time.monotonic()
-    harness.run(args)
-    turns = int(few * SECONDS / (time.monotonic() - began))
+    turns = int(few * SECONDS / processor_seconds(args))
     (tmp_path / "pe.csl").write_text(COMPUTES.replace("TURNS", str(turns)))
     code, said = on_terminal(args)
     shown = [int(s) for s in re.findall(rb"\r\x1b\[Kcslc: analysis, (\d+) s", said)]

@@ -62,7 +62,7 @@ typedef struct {
   uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
   FILE *observed_out;           /* for all that */
   bool progress;                /* long runs show on standard error how far they have come */
-  uint64_t progress_seconds;    /* after so many; 0: the default */
+  double progress_seconds;      /* after so many; 0: the default */
   FILE *warnings;               /* findings that do not end the run; NULL: dropped */
   const TimelineFront *debugger;    /* it stops the run where it wants; NULL: none */
   const char *save_state;       /* the file of the run's state; NULL: none */

@@ -125,6 +125,14 @@ static bool parse_number(const char *text, uint64_t *value)
   return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
 }
 
+/* More than none; a fraction has a point. */
+static bool parse_seconds(const char *text, double *seconds)
+{
+  *seconds = strtod(text, NULL);
+  return *text != 0 && strspn(text, "0123456789.") == strlen(text) &&
+         strchr(text, '.') == strrchr(text, '.') && *seconds > 0;
+}
+
 bool host_parse_region(const char *text, uint32_t region[4])
 {
   char tail;
@@ -308,10 +316,8 @@ static bool take_limits(HostOptions *o, int option, const char *value, Diags *di
     o->session.max_cycles = number;
     return true;
   case OPTION_progress:
-    if (!parse_number(value, &number) || number == 0)
-      return bad_value(diags, "--progress", value, "a number of seconds");
-    o->session.progress_seconds = number;
-    return true;
+    return parse_seconds(value, &o->session.progress_seconds) ||
+           bad_value(diags, "--progress", value, "a number of seconds");
   default:
     ICE("option %d has no value", option);
   }

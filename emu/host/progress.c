@@ -29,10 +29,10 @@ static Progress *progress_of(Pulse *pulse) { return (Progress *)pulse; }
 static void begin_line(Pulse *pulse)
 {
   Progress *p = progress_of(pulse);
-  uint64_t asked = p->session->options.progress_seconds;
-  status_line_begin(&p->line, p->terminal, asked ? (double)asked : STATUS_LINE_SECONDS);
+  double asked = p->session->options.progress_seconds;
+  status_line_begin(&p->line, p->terminal, asked > 0 ? asked : STATUS_LINE_SECONDS);
   p->begun = base_seconds();
-  p->due = asked ? (double)asked : HOST_LOG_SECONDS;
+  p->due = asked > 0 ? asked : HOST_LOG_SECONDS;
   p->part = FIRST_PART;
   p->looked_at = 0;
   p->has_rate = false;
@@ -92,7 +92,7 @@ static void show_line(Progress *p, const Engine *engine, double now)
   double rate = seconds > 0 ? cycles / seconds : 0, awake = cycles > 0 ? active / cycles : 0;
   make_action_text(s, action, sizeof action);
   if (p->log)
-    fprintf(p->log, "still running after %.0f s: cycle %" PRIu64 ", %.3g cycles/s, "
+    fprintf(p->log, "still running after %.3g s: cycle %" PRIu64 ", %.3g cycles/s, "
             "%.3g tiles awake%s; --max-cycles=%" PRIu64 " ends it\n", now - p->begun, cycle, rate,
             awake, action, s->options.max_cycles);
   else

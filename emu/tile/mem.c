@@ -237,6 +237,33 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
   return FAULT_COUNT;
 }
 
+/* Copies what bytes `first` to before `end` of the memory, which `from` holds, have of the `bytes`
+ * bytes from `address`. */
+static void copy_part(uint8_t *out, uint32_t address, uint32_t bytes, const uint8_t *from,
+                      uint32_t first, uint32_t end)
+{
+  uint32_t begin = first > address ? first : address;
+  uint32_t stop = end < address + bytes ? end : address + bytes;
+  if (begin < stop)
+    memcpy(out + (begin - address), from + (begin - first), stop - begin);
+}
+
+/* The same from several places; what no place holds is 0. */
+static void read_places(const TileMem *mem, uint32_t address, uint8_t *out, uint32_t bytes)
+{
+  const ClassCode *cls = mem->cls;
+  const ImageClass *image = cls->image;
+  memset(out, 0, bytes);
+  copy_part(out, address, bytes, mem->bytes, 0, mem->full ? PE_MEM_BYTES : image->static_bytes);
+  if (!mem->full)
+    copy_part(out, address, bytes, mem->bytes + image->static_bytes, cls->stack_low,
+              image->stack_top);
+  uint32_t code = address > image->code_address ? address : image->code_address;
+  uint32_t end = address + bytes < cls->code_end ? address + bytes : cls->code_end;
+  for (; code < end; code++)
+    out[code - address] = code_byte(cls, code);
+}
+
 bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes)
 {
   uint8_t *out = to;
@@ -249,8 +276,7 @@ bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t byte
     memcpy(out, place.at, bytes);
     return true;
   }
-  for (uint32_t i = 0; i < bytes; i++)
-    out[i] = any_byte(mem, address + i);
+  read_places(mem, address, out, bytes);
   return true;
 }
 

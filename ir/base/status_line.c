@@ -21,7 +21,8 @@ bool status_line_is_due(const StatusLine *line)
   if (!line->out)
     return false;
   double now = base_seconds();
-  return now - line->begun >= line->silent && now - line->shown_at >= line_seconds;
+  double apart = line->silent < line_seconds ? line->silent : line_seconds;
+  return now - line->begun >= line->silent && now - line->shown_at >= apart;
 }
 
 void status_line_show(StatusLine *line, const char *format, ...)

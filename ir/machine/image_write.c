@@ -2,6 +2,7 @@
  * order of the Image's lists, so equal images give equal bytes. */
 #include "ir/machine/image_format.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -11,7 +12,10 @@
 
 /* ---- the hash of the tables -------------------------------------------------------------- */
 
-uint64_t image_tables_hash(void)
+static uint64_t tables_hash;
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static void hash_tables(void)
 {
   static const char *const rows[] = {
 #define MACHINE(...) "MACHINE " #__VA_ARGS__,
@@ -32,7 +36,13 @@ uint64_t image_tables_hash(void)
       if (*at == 0)
         break;
     }
-  return hash;
+  tables_hash = hash;
+}
+
+uint64_t image_tables_hash(void)
+{
+  pthread_once(&tables_once, hash_tables);
+  return tables_hash;
 }
 
 /* ---- code blocks ------------------------------------------------------------------------- */

@@ -529,6 +529,37 @@ static void every_opcode_is_covered(void **state)
       fail_msg("opcode %s is not tested", insn_info[op].name);
 }
 
+/* ---- memory that the host reads ---------------------------------------------------------- */
+
+/* Data, bytes that do not exist, the stack, the code and what lies behind: every range of them has
+ * the bytes that reads of one byte give. */
+static void ranges_over_several_places_have_the_bytes_of_each(void **state)
+{
+  (void)state;
+  enum { BYTES = 0x80 };
+  static const uint16_t code[] = {0x1234, 0x5678, 0x9abc};
+  static const ImageClass image = {.stack_top = 0x40, .stack_bytes = 0x20, .static_bytes = 0x10,
+                                   .code_address = 0x48, .code = code};
+  static uint8_t compact[0x10 + 0x20], full[PE_MEM_BYTES];
+  for (uint32_t i = 0; i < sizeof full; i++)
+    full[i] = (uint8_t)(i * 7 + 1);
+  memcpy(compact, full, sizeof compact);
+  ClassCode cls = {.image = &image, .stack_low = 0x20, .code_end = 0x48 + sizeof code};
+  for (unsigned is_full = 0; is_full < 2; is_full++) {
+    TileMem mem = {.cls = &cls, .bytes = is_full ? full : compact, .full = is_full};
+    uint8_t one[BYTES], got[BYTES];
+    for (uint32_t at = 0; at < BYTES; at++)
+      assert_true(mem_host_read(&mem, at, &one[at], 1));
+    assert_int_equal(one[0x4b], 0x56);
+    assert_int_equal(one[0x20], is_full ? full[0x20] : compact[0x10]);
+    for (uint32_t at = 0; at < BYTES; at++)
+      for (uint32_t n = 1; at + n <= BYTES; n++) {
+        assert_true(mem_host_read(&mem, at, got, n));
+        assert_memory_equal(got, one + at, n);
+      }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -549,6 +580,7 @@ int main(void)
     cmocka_unit_test(branches),
     cmocka_unit_test(random_numbers),
     cmocka_unit_test(every_opcode_is_covered),
+    cmocka_unit_test(ranges_over_several_places_have_the_bytes_of_each),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,14 @@
 
 #include <cmocka.h>
 
+#include "random_share.h"
+
 /* 113 bits of precision: holds the exact product of f32 values, and, rounded to odd, sums. */
 typedef long double Wide;
+
+/* `usual` random cases, or fewer where they are slow. */
+#define EACH_CASE(i, usual) \
+  for (uint32_t i = 0, cases = programs_to_run("FP_CASES", usual); i < cases; i++)
 
 #define EACH_FORMAT(f) for (Fp16Format f = 0; f < FP16_COUNT; f++)
 
@@ -150,7 +156,7 @@ static void operations_equal_f32_rounded_once(void **state)
 {
   (void)state;
   EACH_FORMAT(f)
-    for (int i = 0; i < 200000; i++) {
+    EACH_CASE(i, 200000) {
       uint16_t a = (uint16_t)random_bits(), b = (uint16_t)random_bits();
       if (i & 1) {
         uint16_t near = (uint16_t)((shape[f].bias / 2) << shape[f].fraction_bits);
@@ -216,7 +222,7 @@ static void many_fused_operations_are_each_one(void **state)
   (void)state;
   enum { MOST = 21 };
   EACH_FORMAT(f)
-    for (int i = 0; i < 100000; i++) {
+    EACH_CASE(i, 100000) {
       uint16_t a[MOST], c[MOST], before[MOST];
       size_t n = random_bits() % (MOST + 1);
       uint16_t b = i & 1 ? random_near_one(f) : (uint16_t)random_bits();
@@ -241,7 +247,7 @@ static void rows_of_fused_operations_are_one_by_one(void **state)
   (void)state;
   enum { MOST = 37, ROWS = 7, KINDS = 3 };
   EACH_FORMAT(f)
-    for (int i = 0; i < 20000; i++) {
+    EACH_CASE(i, 20000) {
       uint16_t a[ROWS * MOST], b[ROWS], c[MOST], want[MOST];
       size_t n = random_bits() % (MOST + 1), rows = random_bits() % (ROWS + 1);
       size_t step = random_bits() & 1 ? n : 0;
@@ -349,11 +355,11 @@ static void fused_f32_rounds_once(void **state)
 {
   (void)state;
   int differs = 0;
-  for (int i = 0; i < 3000000; i++) {
+  EACH_CASE(i, 3000000) {
     uint32_t a = random_f32(), b = random_f32(), c = random_f32();
     if (i % 3 == 0) {        /* c a tie's distance away from a*b */
       uint32_t p = f32_bits((float)(fp32_to_double(a) * fp32_to_double(b)));
-      c = (p ^ 0x80000000u) + (uint32_t)(i % 5) - 2 - ((uint32_t)(i % 50) << 23);
+      c = (p ^ 0x80000000u) + i % 5 - 2 - (i % 50 << 23);
     }
     if (!is_finite32(a) || !is_finite32(b) || !is_finite32(c))
       continue;
@@ -371,7 +377,7 @@ static void many_fused_f32_are_each_one(void **state)
 {
   (void)state;
   enum { MOST = 21 };
-  for (int i = 0; i < 100000; i++) {
+  EACH_CASE(i, 100000) {
     uint32_t a[MOST], c[MOST], before[MOST], b = random_f32();
     size_t n = random_bits() % (MOST + 1);
     for (size_t k = 0; k < n; k++) {
@@ -414,7 +420,7 @@ static void fused_16_bits_round_once(void **state)
 {
   (void)state;
   EACH_FORMAT(f)
-    for (int i = 0; i < 300000; i++) {
+    EACH_CASE(i, 300000) {
       uint16_t a = random16(f), b = random16(f), c = random16(f);
       __float128 product = (__float128)decode16(f, a) * (__float128)decode16(f, b);
       __float128 sum = wide_sum_to_odd(product, (__float128)decode16(f, c));
@@ -450,7 +456,7 @@ static void mixed_fused_accumulates_in_f32(void **state)
 {
   (void)state;
   EACH_FORMAT(f)
-    for (int i = 0; i < 200000; i++) {
+    EACH_CASE(i, 200000) {
       uint16_t a = random16(f), b = random16(f);
       uint32_t c = random_f32();
       if (!is_finite32(c))
@@ -465,7 +471,7 @@ static void mixed_fused_accumulates_in_f32(void **state)
 static void f32_operations(void **state)
 {
   (void)state;
-  for (int i = 0; i < 300000; i++) {
+  EACH_CASE(i, 300000) {
     uint32_t a = random_f32(), b = random_f32();
     if (!is_finite32(a) || !is_finite32(b))
       continue;
@@ -489,7 +495,7 @@ static void f32_operations(void **state)
 static void square_roots(void **state)
 {
   (void)state;
-  for (int i = 0; i < 1000000; i++) {
+  EACH_CASE(i, 1000000) {
     uint32_t a = random_f32() & 0x7fffffff;
     if (!is_finite32(a))
       continue;
@@ -509,7 +515,7 @@ static void square_roots(void **state)
 static void integers_round_once(void **state)
 {
   (void)state;
-  for (int i = 0; i < 1000000; i++) {
+  EACH_CASE(i, 1000000) {
     uint64_t u = random_bits() >> (random_bits() % 64);
     assert_int_equal(fp32_from_u64(u), f32_bits((float)u));
     assert_int_equal(fp32_from_i64((int64_t)u), f32_bits((float)(int64_t)u));
@@ -631,7 +637,7 @@ static void f32_raises_what_the_host_raises(void **state)
     for (unsigned j = 0; j < ARRAY_COUNT(edges); j++)
       expect_raised(edges[i], edges[j]);
   uint64_t seed = 1;
-  for (unsigned i = 0; i < 200000; i++) {
+  EACH_CASE(i, 200000) {
     seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
     uint32_t a = (uint32_t)(seed >> 32), b = (uint32_t)(seed >> 16);
     bool nan = (a & 0x7fffffff) > 0x7f800000 || (b & 0x7fffffff) > 0x7f800000;

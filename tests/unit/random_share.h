@@ -1,4 +1,4 @@
-/* How many random programs a test runs. */
+/* How many random programs, or other random cases, a test runs. */
 #ifndef RANDOM_SHARE_H
 #define RANDOM_SHARE_H
 
