@@ -14,11 +14,11 @@ OPERATIONS = ["reduce", "broadcast", "allreduce"]
 
 
 @functools.lru_cache(maxsize=None)
-def predicted(what, pattern, tiles, length, root=0):
+def predicted(what, pattern, tiles, length, root=0, arch="wse2"):
     """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
     args = [harness.tool("wse-model"), "predict", f"--op={OPERATIONS[what]}", shape,
-            f"--len={length}", f"--pattern={NAMES[pattern]}"]
+            f"--len={length}", f"--pattern={NAMES[pattern]}", f"--arch={arch}"]
     if root:
         args.append(f"--root={root}")
     return int(harness.run(args).out)
@@ -41,13 +41,13 @@ def exchange_cycles(folder, length, arch="wse2"):
     return harness.stats(folder / "s.json")["cycles"] / 3
 
 
-def planned_allreduce_cycles(folder, tiles, length):
+def planned_allreduce_cycles(folder, tiles, length, arch="wse2"):
     """Cycles of the allreduce that the library plans for a completion task, of the fastest, and of
     each; a call of three in a row."""
     def cycles(kind, **more):
         return lines.run_allreduces(folder, {
             "width": tiles, "with_task": 1, "in_place": 0, "first": length, "second": length,
-            "third": length, **dict.fromkeys(lines.KINDS, kind), **more})["cycles"] / 3
+            "third": length, **dict.fromkeys(lines.KINDS, kind), **more}, arch=arch)["cycles"] / 3
 
     found = {"ring": cycles(lines.RING)}
     for group in sorted({2, min(3, tiles), min(tiles, 9)}):
@@ -63,8 +63,9 @@ def planned_allreduce_cycles(folder, tiles, length):
 class Runs:
     """Programs are compiled once for each plan and run with any length."""
 
-    def __init__(self, scratch):
+    def __init__(self, scratch, arch="wse2"):
         self.scratch = scratch
+        self.arch = arch
         self.images = {}
 
     def image(self, what, pattern, tiles, planned, most, root):
@@ -72,7 +73,7 @@ class Runs:
         if key not in self.images:
             width, height = (tiles, 1) if isinstance(tiles, int) else tiles
             path = self.scratch / f"{len(self.images)}.bin"
-            harness.compile(HERE / "line_layout.csl", path, "-O1",
+            harness.compile(HERE / "line_layout.csl", path, "-O1", f"--arch={self.arch}",
                             params={"width": width, "height": height, "what": what,
                                     "pattern": pattern, "planned": planned, "most": most,
                                     "root": root})
@@ -91,6 +92,7 @@ class Runs:
         if key not in self.images:
             self.images[key] = self.scratch / f"{len(self.images)}.bin"
             harness.compile(HERE / "auto_layout.csl", self.images[key], "-O1",
+                            f"--arch={self.arch}",
                             params={"tiles": tiles, "most": most})
         return self.measure(self.images[key], REDUCE, tiles, length, 0)
 
