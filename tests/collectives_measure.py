@@ -25,9 +25,10 @@ def predicted(what, pattern, tiles, length, root=0, arch="wse2"):
 
 
 @functools.lru_cache(maxsize=None)
-def predicted_allreduce(pattern, tiles, length, group=0):
+def predicted_allreduce(pattern, tiles, length, group=0, arch="wse2"):
     return int(harness.run([harness.tool("wse-model"), "predict", "--op=allreduce",
                             f"--pattern={pattern}", f"--pes={tiles}", f"--len={length}",
+                            f"--arch={arch}",
                             *([f"--step={group}"] if group else [])]).out)
 
 
