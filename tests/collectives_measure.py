@@ -61,6 +61,16 @@ def planned_allreduce_cycles(folder, tiles, length, arch="wse2"):
     return cycles(lines.PLANNED, pattern=AUTO), min(found.values()), found
 
 
+def one_reduction(folder, arch, tiles, length, pattern, **more):
+    """Cycles at the root of one reduction along a row, of any element type."""
+    config = {"width": tiles, "first": length, "second": 0, "third": 0, "planned": length,
+              "pattern_a": pattern, **more}
+    lines.run(folder, config, arch=arch)
+    words = harness.load_npy(folder / "stamps.npy").astype(numpy.int64).reshape(tiles, -1, 3)
+    stamps = words[..., 0] + (words[..., 1] << 16) + (words[..., 2] << 32)
+    return int(stamps[0, 1] - stamps[:, 0].max())
+
+
 class Runs:
     """Programs are compiled once for each plan and run with any length."""
 

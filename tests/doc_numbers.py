@@ -146,6 +146,13 @@ def alltoall(*ways, n=8):
     return measure
 
 
+def reduction_in_pairs(folder):
+    """Cycles of a reduction of 16-bit elements planned by `reduce_plan_in_pairs`, and by `reduce_plan`."""
+    return [str(collectives_measure.one_reduction(
+        folder, "wse2", 92, 1, collectives_measure.AUTO, element=2, in_pairs=in_pairs))
+            for in_pairs in (1, 0)]
+
+
 F16, F32, LIBRARY_2D = {"dtype": programs.numpy.float16}, {}, {"with_2d": True}
 
 
@@ -328,6 +335,7 @@ FACTS = [
                   (STREAMS.ALLTOALL_BOTH, "wse3"))),
     Fact(COLLECTIVES, "4 elements take {} and {} cycles.",
          alltoall((STREAMS.ALLTOALL_BOTH, "wse2"), (STREAMS.ALLTOALL_BOTH, "wse3"), n=4)),
+    Fact(COLLECTIVES, "92 tiles with an element take {} cycles instead of {}.", reduction_in_pairs),
     Fact(COLLECTIVES, "blocks of 16 x 16 it takes {} cycles instead of {}.", gemv(F16, F32), False),
     Fact("docs/status.md", "| {}, {}, {} cycles, with f16 elements {}, {}, {}; over "
          "`<collectives_2d>` {}, {}, {} |", gemv(F32, F16, LIBRARY_2D, blocks=(1, 4, 16)), False),

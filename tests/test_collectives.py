@@ -271,6 +271,21 @@ def test_auto_is_the_best_of_all_patterns(tmp_path, arch, known):
         assert runs.cycles(measure.REDUCE, measure.AUTO, tiles, length) <= best + 3, (tiles, length)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_a_plan_in_pairs_knows_vectors_of_odd_length(tmp_path, arch):
+    """16-bit elements: a plan by elements or by wavelets gave a tile too many children."""
+    def cycles(tiles, length, pattern, **more):
+        return measure.one_reduction(tmp_path, arch, tiles, length, pattern, element=2, **more)
+    for tiles, length in ((92, 1), (75, 3), (48, 3), (30, 153)):
+        fixed = min(cycles(tiles, length, pattern) for pattern in range(4))
+        by_elements = cycles(tiles, length, measure.AUTO)
+        by_wavelets = cycles(tiles, length, measure.AUTO, planned=(length + 1) // 2)
+        found = cycles(tiles, length, measure.AUTO, in_pairs=1)
+        assert found <= min(fixed + 3, by_elements, by_wavelets), (tiles, length)
+        if length == 1:
+            assert found < 0.5 * by_wavelets
+
+
 def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
     runs = measure.Runs(tmp_path)
     for length in (1, 30, 200):
