@@ -331,6 +331,19 @@ def test_the_plan_of_an_all_to_all_takes_the_fastest_one(tmp_path):
         assert cycles[0] == min(cycles), (width, height, n)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_an_all_to_all_for_lengths_that_vary(tmp_path, arch):
+    """A plan for 27 elements per pair takes an element four times as slowly as the one for any."""
+    def cycles(varies):
+        stamps = streams.run(tmp_path, {"kind": streams.PLANNED_ALLTOALL, "width": 4, "height": 4,
+                                        "shape": lines.RECTANGLE, "varies": varies},
+                             (27, 1, 0, 5, 1), arch=arch)
+        return [streams.cycles_of(stamps, call) for call in range(5)]
+    planned, varying = cycles(0), cycles(1)
+    assert varying[4] < 0.4 * planned[4] and varying[3] < planned[3]
+    assert varying[0] < 1.9 * planned[0]
+
+
 @KINDS
 def test_both_engines_and_levels(tmp_path, kind):
     config = some_of(kind, skew=40)
