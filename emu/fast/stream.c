@@ -169,11 +169,17 @@ static HOT void bridge_put(Visit *v, FastBridge *b, uint32_t value, uint64_t arr
   b->last = (uint32_t)arrival;
 }
 
-/* The receiver is awake in the next cycle at the latest. */
+/* The receiver is awake when the wavelet arrives.  A result cannot be undone any more: so the
+ * receiver, for which nothing is on its way, need not wake before that. */
 static HOT void bridge_push(Visit *v, FastBridge *b, uint32_t value, uint64_t arrival)
 {
-  if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0))
-    wake_next(v, (uint32_t)(b->to - v->engine->tiles));     /* without a look at that tile */
+  if (UNLIKELY(bridge_last(b, v->turn.cycle) <= 0)) {
+    uint32_t to = (uint32_t)(b->to - v->engine->tiles);     /* without a look at that tile */
+    if (b->relay)
+      wake_next(v, to);
+    else
+      fast_wake(v->worker, to, arrival);
+  }
   bridge_put(v, b, value, arrival);
 }
 
