@@ -204,46 +204,43 @@ static HOT void visit_word(Visit *v, uint32_t row, uint32_t word, uint64_t bits)
     fast_wake_word(v->worker, v->turn.cycle + 1, row + 1, word, v->below);
 }
 
-/* Those of a word of the map that lie in the columns. */
-static HOT uint64_t columns_of_word(FastColumns columns, uint32_t word)
+/* The words of the map that columns lie in, and their bits of the first and of the last one. */
+typedef struct { uint32_t first, last; uint64_t first_bits, last_bits; } FastWords;
+
+static HOT FastWords words_of(FastColumns columns)
 {
-  uint32_t first = word * WORD_BITS;
-  uint64_t bits = ~UINT64_C(0);
-  if (columns.first > first)
-    bits &= ~UINT64_C(0) << (columns.first - first);
-  if (columns.end < first + WORD_BITS)
-    bits &= (UINT64_C(1) << (columns.end - first)) - 1;
-  return bits;
+  uint32_t last = columns.end - 1;
+  return (FastWords){columns.first / WORD_BITS, last / WORD_BITS,
+                     ~UINT64_C(0) << columns.first % WORD_BITS,
+                     ~UINT64_C(0) >> (WORD_BITS - 1 - last % WORD_BITS)};
 }
 
-/* The columns of the row are visited after those that are visited next, if it is one of `rows`:
- * another thread may be at work on those beside them. */
-static HOT void prefetch_row(const FastEngine *e, FastRows rows, uint64_t cycle, uint32_t row,
-                             FastColumns columns)
+static HOT uint64_t bits_inside(const FastWords *words, uint32_t word)
 {
-  if (!e->fetches || row < rows.first || row >= rows.end)
-    return;
-  unsigned parts = fast_row_awake(e, cycle)[row];
-  for (uint32_t i = next_word(parts, columns.first / WORD_BITS); i * WORD_BITS < columns.end;
-       i = next_word(parts, i + 1))
+  uint64_t bits = word == words->first ? words->first_bits : ~UINT64_C(0);
+  return word == words->last ? bits & words->last_bits : bits;
+}
+
+/* The columns of the row are visited after those that are visited next. */
+static HOT void prefetch_row(const FastEngine *e, uint64_t cycle, uint32_t row,
+                             const FastWords *words, unsigned parts)
+{
+  for (uint32_t i = next_word(parts, words->first); i <= words->last; i = next_word(parts, i + 1))
     prefetch_tiles(&e->tiles[(size_t)row * e->width + i * WORD_BITS],
-                   *fast_awake(e, cycle, row, i) & columns_of_word(columns, i));
+                   *fast_awake(e, cycle, row, i) & bits_inside(words, i));
 }
 
-static void visit_row(Visit *v, uint32_t row, FastColumns columns)
+static HOT void visit_row(Visit *v, uint32_t row, const FastWords *words, unsigned awake)
 {
   FastEngine *e = v->engine;
-  uint8_t *awake = &fast_row_awake(e, v->turn.cycle)[row];
   bool backwards = e->base.options.shuffle;
-  unsigned parts = backwards ? ALL_PARTS : *awake;
-  uint32_t first = columns.first / WORD_BITS, last = (columns.end - 1) / WORD_BITS;
+  unsigned parts = backwards ? ALL_PARTS : awake;
   v->row = row;
-  if (columns.end == e->width)
-    *awake = 0;
-  for (uint32_t i = next_word(parts, first); i <= last; i = next_word(parts, i + 1)) {
-    uint32_t w = backwards ? last - (i - first) : i;
+  for (uint32_t i = next_word(parts, words->first); i <= words->last;
+       i = next_word(parts, i + 1)) {
+    uint32_t w = backwards ? words->last - (i - words->first) : i;
     uint64_t *word = fast_awake(e, v->turn.cycle, row, w);
-    uint64_t bits = *word & columns_of_word(columns, w);
+    uint64_t bits = *word & bits_inside(words, w);
     if (!bits)
       continue;
     *word &= ~bits;
@@ -265,24 +262,41 @@ static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
   return row;
 }
 
+/* These rows and columns, in one cycle.  With `chores`, those of each row come before its visits,
+ * also those of a row at rest: they may wake it. */
+static void visit_front(Visit *v, FastRows rows, FastColumns columns, bool chores)
+{
+  const FastEngine *e = v->engine;
+  uint8_t *awake = fast_row_awake(e, v->turn.cycle);
+  FastWords words = words_of(columns);
+  for (uint32_t row = rows.first; row < rows.end; row++) {
+    if (chores)
+      row_chores(v, row, columns);
+    else if ((row = next_row(awake, row, rows.end)) == rows.end)
+      return;
+    unsigned parts = awake[row];
+    if (!parts)
+      continue;
+    if (e->fetches && row + 1 < rows.end)   /* not those on which another thread may be at work */
+      prefetch_row(e, v->turn.cycle, row + 1, &words, awake[row + 1]);
+    if (columns.end == e->width)
+      awake[row] = 0;
+    visit_row(v, row, &words, parts);
+  }
+}
+
 /* In a block of cycles, chores wake tiles for this cycle, so they come before all visits. */
 static void visit_rows(Visit *v, FastRows rows)
 {
-  for (uint32_t row = rows.first; v->engine->block > 1 && row < rows.end; row++)
-    row_chores(v, row, all_columns(v->engine));
   FastColumns columns = all_columns(v->engine);
-  const uint8_t *awake = fast_row_awake(v->engine, v->turn.cycle);
-  if (UNLIKELY(v->engine->base.options.shuffle)) {
-    for (uint32_t row = rows.end; row-- > rows.first;)
-      visit_row(v, row, columns);
+  for (uint32_t row = rows.first; v->engine->block > 1 && row < rows.end; row++)
+    row_chores(v, row, columns);
+  if (LIKELY(!v->engine->base.options.shuffle)) {
+    visit_front(v, rows, columns, false);
     return;
   }
-  for (uint32_t row = rows.first; row < rows.end; row++) {
-    row = next_row(awake, row, rows.end);
-    prefetch_row(v->engine, rows, v->turn.cycle, row + 1, columns);
-    if (row < rows.end)
-      visit_row(v, row, columns);
-  }
+  for (uint32_t row = rows.end; row-- > rows.first;)
+    visit_front(v, (FastRows){row, row + 1}, columns, false);
 }
 
 /* The rows of a half in a cycle of the block: see FastHalf. */
@@ -342,19 +356,6 @@ static FastRows front_in(const FastEngine *e, FastRows rows, FastHalf half, Fast
                     front.end < now.end + moved ? front.end - moved : now.end};
 }
 
-/* These rows and columns, in one cycle. */
-static void visit_front(Visit *v, FastRows rows, FastColumns columns)
-{
-  const uint8_t *awake = fast_row_awake(v->engine, v->turn.cycle);
-  for (uint32_t row = rows.first; row < rows.end; row++) {
-    row_chores(v, row, columns);        /* also those of a row at rest: they may wake it */
-    if (!awake[row])
-      continue;
-    prefetch_row(v->engine, rows, v->turn.cycle, row + 1, columns);
-    visit_row(v, row, columns);
-  }
-}
-
 /* The block of some columns, front by front: each runs a cycle as soon as the two rows below it
  * have run the one before. */
 static void visit_pane(Visit *v, FastRows rows, FastHalf half, FastColumns pane, uint32_t step)
@@ -367,7 +368,7 @@ static void visit_pane(Visit *v, FastRows rows, FastHalf half, FastColumns pane,
       FastColumns columns = columns_in(e, pane, i);
       set_now(v, e->base.cycle + i);
       if (columns.first < columns.end)
-        visit_front(v, front_in(e, rows, half, front, i), columns);
+        visit_front(v, front_in(e, rows, half, front, i), columns, true);
     }
   }
 }
