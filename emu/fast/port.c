@@ -139,11 +139,14 @@ static FastDsrs *add_next_dsrs(FastWorker *w, FastDsrs *from, const DsrMap *map,
 static DsrState *port_dsrs_load(Turn *turn, unsigned place, const Descriptor *desc)
 {
   FastWorker *w = visit_of(turn)->worker;
-  pthread_mutex_lock(&w->engine->rare_lock);
+  bool locks = w->engine->n_workers > 1;
+  if (locks)
+    pthread_mutex_lock(&w->engine->rare_lock);
   FastDsrs *now = dsrs_now(w, turn->tile), *next = find_next_dsrs(now, place, desc);
   if (!next)
     next = add_next_dsrs(w, now, turn->tile->dsrs.map, place, desc);
-  pthread_mutex_unlock(&w->engine->rare_lock);
+  if (locks)
+    pthread_mutex_unlock(&w->engine->rare_lock);
   return next ? next->dsrs : NULL;
 }
 

@@ -60,7 +60,7 @@ static struct FastPool *pool_of(FastWorker *w)
 void *fast_alloc(FastWorker *w, size_t bytes, size_t align)
 {
   struct FastPool *pool = pool_of(w);
-  pool->used = (pool->used + align - 1) / align * align;
+  pool->used = (pool->used + align - 1) & -align;      /* a power of two */
   if (bytes > SLAB_BYTES)
     ICE("a piece of %zu bytes does not fit a slab", bytes);
   if (arrlenu(pool->slabs) == 0 || pool->used + bytes > SLAB_BYTES) {
