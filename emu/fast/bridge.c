@@ -37,7 +37,7 @@ static const FastPlain *plain_of(const FastTile *t)
 static uint32_t most_ahead(const FastEngine *e)
 {
   uint32_t ring = BRIDGE_PLACES - (e->bridge_seen + 2 + 2 * BRIDGE_LATE);
-  uint32_t arrivals = (WORD_BITS - 1 - e->bridge_arrival - e->timing->hop - BRIDGE_LATE) / 2;
+  uint32_t arrivals = (MOVE_CYCLES - 1 - e->bridge_arrival - e->timing->hop - BRIDGE_LATE) / 2;
   return ring < arrivals ? ring : arrivals;
 }
 
@@ -47,7 +47,7 @@ void fast_bridges_create(FastEngine *e)
   e->bridge_arrival = e->output_cycles + 2 * timing->hop;
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
   e->bridges = !e->base.options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
-               e->bridge_seen + 2 + 2 * BRIDGE_LATE <= BRIDGE_PLACES;
+               e->bridge_seen + 2 + 2 * BRIDGE_LATE <= BRIDGE_PLACES / 2;
   e->stream_far = e->bridges ? most_ahead(e) : 0;
   e->stream_ahead = e->bridge_seen - 1 < e->stream_far ? e->bridge_seen - 1 : e->stream_far;
 }
@@ -255,7 +255,7 @@ static void lead_over(FastWorker *w, FastBridge *b, uint32_t payload, uint64_t a
     b->ring = fast_ring_alloc(w);
   b->ring->payload[place] = payload;
   b->ring->seen[place] = (uint8_t)(arrival + (e->bridge_seen - e->bridge_arrival));
-  b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
+  b->arrivals = later < MOVE_CYCLES ? b->arrivals << later | 1 : 1;
   b->last = (uint32_t)arrival;
 }
 
@@ -440,12 +440,12 @@ void fast_join_late(FastWorker *w)
 /* ---- taking down ------------------------------------------------------------------------ */
 
 /* The moves of the `n` cycles up to `cycle`, which is bit 0.  NULL: none. */
-static uint32_t moves_until(const FastBridge *b, uint64_t cycle, unsigned n)
+static uint64_t moves_until(const FastBridge *b, uint64_t cycle, unsigned n)
 {
   int32_t back = b ? (int32_t)(b->last - (uint32_t)cycle) : -WORD_BITS;
-  uint64_t moves = back >= WORD_BITS || back <= -WORD_BITS ? 0
-                 : back >= 0 ? b->arrivals >> back : b->arrivals << -back;
-  return (uint32_t)moves & ((1u << n) - 1);
+  uint64_t moves = back >= MOVE_CYCLES || back <= -WORD_BITS ? 0
+                 : back >= 0 ? (uint64_t)(b->arrivals >> back) : (uint64_t)b->arrivals << -back;
+  return moves & ((UINT64_C(1) << n) - 1);
 }
 
 void fast_catch_up(FastWorker *w, FastTile *t)
@@ -456,14 +456,14 @@ void fast_catch_up(FastWorker *w, FastTile *t)
   if (!n)
     return;
   uint64_t last = th->ready - 1;
-  uint32_t enters = moves_until(t->in, last, n);
+  uint64_t enters = moves_until(t->in, last, n);
   bool copies = t->out && t->out->relay;
-  uint32_t leaves = copies ? 0 : moves_until(t->out, last + w->engine->timing->hop, n);
-  if ((enters & leaves) == (1u << n) - 1) {     /* mostly: two colors by turns */
+  uint64_t leaves = copies ? 0 : moves_until(t->out, last + w->engine->timing->hop, n);
+  if ((enters & leaves) == (UINT64_C(1) << n) - 1) {     /* mostly: two colors by turns */
     if (n % 2)
       stream_served(t, p, true, true);
   } else {
-    for (uint32_t bit = 1u << (n - 1); bit; bit >>= 1)
+    for (uint64_t bit = UINT64_C(1) << (n - 1); bit; bit >>= 1)
       if ((enters | leaves) & bit)
         stream_served(t, p, enters & bit, leaves & bit);
   }

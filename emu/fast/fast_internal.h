@@ -135,19 +135,19 @@ typedef struct { uint32_t made, taken, from_issued, to_issued; } FastLoan;
 
 /* The wavelets on a bridge; `seen`: when one can be taken, low bits, which are enough since all are
  * on their way at the same time. */
-enum { BRIDGE_PLACES = 64, BRIDGE_LATE = 8 };   /* LATE: most that wait in a queue, each */
-typedef struct {
-  uint32_t payload[BRIDGE_PLACES];
-  uint8_t seen[BRIDGE_PLACES];
-  FastLoan loan;
-} FastRing;
+enum { BRIDGE_PLACES = 128, BRIDGE_LATE = 8 };  /* LATE: most that wait in a queue, each */
+typedef struct { uint32_t payload[BRIDGE_PLACES]; uint8_t seen[BRIDGE_PLACES]; FastLoan loan; }
+        FastRing;
+
+/* Cycles in which something moves: bit i is the cycle i before the last one. */
+__extension__ typedef unsigned __int128 FastMoves;
+enum { MOVE_CYCLES = 8 * sizeof(FastMoves) };
 
 /* Wavelets on their way from one tile to the operation of its neighbour: bridge.c.
  * Places of the ring count from its creation, so that they are numbers of wavelets, too. */
 typedef struct {
-  _Alignas(64) uint64_t arrivals;       /* cycles in which the receiver's router moves one to its
-                                           queue, and the sender's has, `hop` before: bit i is the
-                                           cycle i before */
+  _Alignas(64) FastMoves arrivals;      /* cycles in which the receiver's router moves one to its
+                                           queue, and the sender's has, `hop` before */
   uint32_t last, head, tail, relays;    /* last: low bits: arrival of the newest one */
   FastTile *from, *to;
   FastRing *ring;               /* NULL until the first wavelet */

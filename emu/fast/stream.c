@@ -12,7 +12,7 @@
 static inline bool bridge_moves(const FastBridge *b, uint64_t cycle)
 {
   uint32_t back = b->last - (uint32_t)cycle;
-  return back < WORD_BITS && (b->arrivals >> back & 1);
+  return back < MOVE_CYCLES && (b->arrivals >> back & 1);
 }
 
 /* Cycles from `now` to the newest of these moves; at most 0: it is over. */
@@ -165,7 +165,7 @@ static HOT void bridge_put(Visit *v, FastBridge *b, uint32_t value, uint64_t arr
   b->ring->payload[place] = value;
   b->ring->seen[place] = (uint8_t)(arrival + (e->bridge_seen - e->bridge_arrival));
   uint32_t later = (uint32_t)arrival - b->last;
-  b->arrivals = later < WORD_BITS ? b->arrivals << later | 1 : 1;
+  b->arrivals = later < MOVE_CYCLES ? b->arrivals << later | 1 : 1;
   b->last = (uint32_t)arrival;
 }
 
@@ -345,7 +345,7 @@ static HOT void send_ahead(const Visit *v, FastBridge *out, const uint32_t *x, u
   for (unsigned i = first; i < n; i++)
     out->ring->seen[i - first] = (uint8_t)(seen + i);
   out->tail += n;
-  out->arrivals = out->arrivals << n | ((UINT64_C(1) << n) - 1);
+  out->arrivals = out->arrivals << n | (((FastMoves)1 << n) - 1);
   out->last += n;
 }
 

@@ -13,8 +13,10 @@ enum {
   STREAM_COLORS = 6, STREAM_CHAINS = 8, STREAM_PHASES = 10, CHAIN_MOST = 14,
   STREAM_OPS = ASM_DSRS / DSR_FILE_COUNT,       /* of a tile */
   STREAM_LONG = 80, STREAM_COLUMNS = 1 << 24,
-  STREAM_SRC = 0x100, STREAM_DEST = STREAM_SRC + 4 * 2 * STREAM_LONG,
-  STREAM_COUNTERS = STREAM_DEST + 4 * STREAM_LONG,
+  STREAM_TIMES = 3,             /* as long are the streams of a fifth of the programs */
+  STREAM_DRAWN = 4 * 2 * STREAM_LONG,           /* bytes of the sources, of which there are two */
+  STREAM_SRC = 0x100, STREAM_DEST = STREAM_SRC + 2 * STREAM_DRAWN,
+  STREAM_COUNTERS = STREAM_DEST + 4 * STREAM_TIMES * STREAM_LONG,
   STREAM_TASK = LOCAL_FIRST, STREAM_TASKS = 3, STREAM_DONE = LOCAL_FIRST + STREAM_TASKS,
 };
 
@@ -35,6 +37,7 @@ typedef struct {
   uint32_t colors[ASM_CLASSES]; /* configured, a bit each */
   bool odd;                     /* whatever streams seldom do; else plain streams alone */
   bool columns;                 /* mostly moves down columns */
+  unsigned times;               /* lengths are multiplied by it */
   Chain chains[STREAM_CHAINS];
   unsigned n_chains;
 } Streams;
@@ -328,6 +331,8 @@ static void stream_phase(Streams *s, const Chain *chain)
   bool delays = chance(r, 60);
   if (chain->control)
     length = 1 + below(r, 3);
+  else
+    length *= s->times;
   for (unsigned i = 0; i < chain->n; i++) {
     unsigned tile = chain->tiles[i].tile;
     AsmClass *c = s->classes[tile];
@@ -348,16 +353,15 @@ static void stream_phase(Streams *s, const Chain *chain)
 static void stream_data(Streams *s, AsmClass *c)
 {
   Random *r = &s->gen.random;
-  for (unsigned at = STREAM_SRC; at < STREAM_DEST; at += 4) {
+  for (unsigned at = STREAM_SRC; at < STREAM_SRC + STREAM_DRAWN; at += 4) {
     float v = (float)below(r, 100) - 50;
     uint32_t control = below(r, 8) << 22 | below(r, 8) << 25 |
                        (chance(r, 50) ? CONTROL_ENTRY : below(r, 64)) << 16 | below(r, 256);
-    if (odd_chance(s, 50))
-      asm_bytes(c, (uint16_t)at, &control, sizeof control);
-    else
-      asm_bytes(c, (uint16_t)at, &v, sizeof v);
+    const void *word = odd_chance(s, 50) ? (const void *)&control : &v;
+    asm_bytes(c, (uint16_t)at, word, sizeof v);
+    asm_bytes(c, (uint16_t)(at + STREAM_DRAWN), word, sizeof v);
   }
-  asm_bytes(c, STREAM_DEST, (uint8_t[4 * STREAM_LONG + 4 * 16]){0},
+  asm_bytes(c, STREAM_DEST, (uint8_t[4 * STREAM_TIMES * STREAM_LONG + 4 * 16]){0},
             STREAM_COUNTERS + 4 * 16 - STREAM_DEST);
 }
 
@@ -423,6 +427,7 @@ static Asm *random_streams(uint32_t seed, const EngineOps *ops)
   Random *r = &s->gen.random;
   below(r, 2);
   s->columns = seed >= STREAM_COLUMNS;
+  s->times = seed % 5 ? 1 : STREAM_TIMES;
   Asm *a = s->gen.a = stream_fabric(r, chance(r, 60) ? ARCH_WSE2 : ARCH_WSE3, s->columns);
   unsigned tiles = (unsigned)a->image.width * a->image.height;
   a->ops = ops;
