@@ -34,6 +34,15 @@ static HOT unsigned packed_elements(const Visit *v, const FastPlain *p, StallCau
   return elements;
 }
 
+/* The wavelets that a group needs at least. */
+static HOT unsigned least_wavelets(const FastPlain *p)
+{
+  if (p->min_wavelets <= 1)
+    return 1;
+  unsigned need = plain_elements(p) >> packed_shift(p);
+  return p->min_wavelets < need ? p->min_wavelets : need;
+}
+
 /* Why that is none.  How many wavelets can be seen matters only if there has to be room for what
  * comes of them: later ones are seen later. */
 static HOT StallCause packed_cause(const Visit *v, const FastPlain *p)
@@ -46,9 +55,7 @@ static HOT StallCause packed_cause(const Visit *v, const FastPlain *p)
   if (p->input == NO_QUEUE)
     return STALL_NONE;
   const FastQueues *q = &v->tile->queues[p->input];
-  unsigned need = plain_elements(p) >> packed_shift(p);
-  unsigned least = p->min_wavelets ? p->min_wavelets : 1;
-  least = least < need ? least : need;
+  unsigned least = least_wavelets(p);
   return q->input.count < least || !wavelet_seen(input_at(q, least - 1)->meta, v->turn.cycle)
            ? STALL_INPUT : STALL_NONE;
 }
@@ -511,11 +518,7 @@ static HOT bool is_packed_row(const FastPlain *p)
 
 static HOT void packed_to_row(Visit *v, FastPlain *p, unsigned wavelets)
 {
-  uint8_t *to = v->tile->core.mem.bytes + p->address[PLAIN_DEST];
-  for (unsigned i = 0; i < wavelets; i++) {
-    uint32_t pair = input_take(v, p->input).payload;
-    memcpy(to + i * sizeof pair, &pair, sizeof pair);
-  }
+  input_take_all(v, p->input, v->tile->core.mem.bytes + p->address[PLAIN_DEST], wavelets);
   p->address[PLAIN_DEST] = (uint16_t)(p->address[PLAIN_DEST] + wavelets * sizeof(uint32_t));
 }
 

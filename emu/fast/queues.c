@@ -25,6 +25,30 @@ static HOT FastWavelet input_take(Visit *v, unsigned queue)
   return w;
 }
 
+/* Takes so many wavelets at once; their payloads go to `to`. */
+static HOT void input_take_all(Visit *v, unsigned queue, uint8_t *to, unsigned n)
+{
+  FastTile *t = v->tile;
+  FastQueues *q = &t->queues[queue];
+  unsigned count = q->input.count, left = count - n;
+  if (UNLIKELY(count >= v->engine->input_capacity[queue]))
+    retry_moves(t, v->turn.cycle);
+  for (unsigned i = 0; i < n; i++) {
+    FastWavelet w = *input_at(q, i);
+    memcpy(to + i * sizeof w.payload, &w.payload, sizeof w.payload);
+    EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
+          .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+  }
+  for (unsigned i = 0; i < left; i++)
+    *input_at(q, i) = *input_at(q, i + n);
+  q->input.count = (uint16_t)left;
+  if (!left) {
+    t->input_any &= (uint16_t)~(1u << queue);
+    t->input_control &= (uint16_t)~(1u << queue);
+  }
+  v->popped[queue] = (uint8_t)(v->popped[queue] + n);
+}
+
 /* Without an event. */
 static HOT void output_put(Visit *v, unsigned queue, FastWavelet w)
 {

@@ -246,14 +246,26 @@ static HOT unsigned find_ready(const Visit *v, unsigned threads, uint8_t *causes
   unsigned ready = 0;
   *changes = 0;
   for (unsigned bits = threads; bits; bits &= bits - 1) {
-    unsigned i = (unsigned)__builtin_ctz(bits);
+    unsigned i = (unsigned)__builtin_ctz(bits), here = bits & -bits;
     bool due = core->threads[i].ready <= v->turn.cycle;
     StallCause cause = due ? thread_waits(v, i) : STALL_NONE;
-    ready |= (unsigned)(due && cause == STALL_NONE) << i;
-    *changes |= (unsigned)(cause != core->threads[i].stall) << i;
+    if (due && cause == STALL_NONE)
+      ready |= here;
+    if (cause != core->threads[i].stall)
+      *changes |= here;
     causes[i] = (uint8_t)cause;
   }
   return ready;
+}
+
+/* The threads that have an operation and have to be looked at: not those of which it is known that
+ * they are ready or wait, nor the main thread while it only works ahead of its cycle. */
+static HOT unsigned threads_to_look_at(const Visit *v)
+{
+  const FastTile *t = v->tile;
+  const Thread *first = &t->core.threads[MAIN_THREAD];
+  unsigned rests = first->ready > v->turn.cycle && first->stall == STALL_NONE;
+  return t->core.vectors & ~(unsigned)(t->held | t->able | rests << MAIN_THREAD);
 }
 
 /* The one among the ready threads that issues, as thread_issues_before says; -1: there is none. */
@@ -345,8 +357,7 @@ static RARE bool visit_threads(Visit *v)
   if (is_microthread_alone(v))
     return visit_microthread(v, (unsigned)__builtin_ctz(core->vectors));
   uint8_t causes[TILE_THREADS];
-  unsigned looks = core->vectors & ~(unsigned)(t->held | t->able);
-  unsigned changes, ready = find_ready(v, looks, causes, &changes);
+  unsigned changes, ready = find_ready(v, threads_to_look_at(v), causes, &changes);
   changes |= ready;             /* one of them issues, the others do not */
   ready |= t->able;
   bool ahead = issues_ahead(v);
