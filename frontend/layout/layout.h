@@ -2,7 +2,8 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c, lint_fifos.c, lint_pointers.c, lint_unblocks.c, lint_unused.c. */
+ * tile_class.c, lint.c, lint_fifos.c, lint_locals.c, lint_pointers.c, lint_unblocks.c,
+ * lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -76,6 +77,11 @@ void lint_fifos(Sema *s);
 
 /* Warns of operations that unblock a local task that nothing blocks. */
 void lint_unblocks(Sema *s);
+
+/* ---- lint_locals.c -------------------------------------------------------------------------- */
+
+/* Warns of local variables that are read before they have a value, and of calls that do nothing. */
+void lint_locals(Sema *s);
 
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 

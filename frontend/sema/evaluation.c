@@ -28,6 +28,8 @@ void sema_destroy(Sema *s)
   arrfree(s->modules);
   arrfree(s->funcs);
   arrfree(s->globals);
+  arrfree(s->unset_locals);
+  arrfree(s->lone_calls);
   sema_own_destroy(s);
 }
 

@@ -170,6 +170,11 @@ typedef struct {
 /* Colors, routes and the like that the layout produced; see layout.c. */
 typedef struct LayoutResult LayoutResult;
 
+/* For lint_locals.c: a local variable whose declaration gives it no value, with the store of 0 that
+ * such a declaration of a number makes (raw 0: none), and a call that is a statement. */
+typedef struct { IrFuncId func; IrValue place, zeroing; StrId name; Span span; } UnsetLocal;
+typedef struct { IrFuncId func; IrValue call; Span span; } LoneCall;
+
 struct Sema {
   Session *session;
   Pool *pool;
@@ -181,6 +186,8 @@ struct Sema {
   ModuleInstance *modules;    /* stb_ds arrays; [0] is the main file */
   FuncInstance *funcs;
   Global *globals;
+  UnsetLocal *unset_locals;
+  LoneCall *lone_calls;
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */

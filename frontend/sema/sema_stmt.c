@@ -123,6 +123,34 @@ static void check_local_align(Sema *s, const NodeVarDecl *n, uint32_t align)
     diag_local_align(s->diags, n->align->span, wanted, stack);
 }
 
+static bool type_is_packed_inside(const Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind == PK_ARRAY_TYPE)
+    return type_is_packed_inside(s, k.u.array.element);
+  if (k.kind != PK_STRUCT_TYPE && k.kind != PK_UNION_TYPE)
+    return false;
+  for (uint32_t i = 0; i < k.u.fields.n; i++)
+    if (type_is_packed_inside(s, k.u.fields.fields[i].type))
+      return true;
+  return packed_is(s, type);
+}
+
+/* A place in memory without a value of the program's own.  Writing a field of a packed type reads
+ * the others, so such variables are left alone. */
+static Operand declare_unset(Sema *s, const NodeVarDecl *n, Operand place)
+{
+  PoolId zero = zero_value(s, place.type);
+  UnsetLocal local = {s->b.func, place.ir, {0}, n->name.text, n->name.span};
+  if (!pool_is_none(zero)) {
+    place_init(s, place, operand_value(s, zero));
+    local.zeroing.raw = s->ir->funcs[s->b.func.raw].n_insns - 1;
+  }
+  if (!type_is_packed_inside(s, place.type))
+    arrput(s->unset_locals, local);
+  return place;
+}
+
 static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
 {
   Operand o = operand_poison();
@@ -143,11 +171,9 @@ static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
   }
   Operand place =
       operand_place(ir_alloca(&s->b, type_bytes(s->pool, type), align), type, false);
-  PoolId zero = zero_value(s, type);
-  if (n->init != NULL)
-    place_init(s, place, o);
-  else if (!pool_is_none(zero))
-    place_init(s, place, operand_value(s, zero));
+  if (n->init == NULL)
+    return declare_unset(s, n, place);
+  place_init(s, place, o);
   return place;
 }
 
@@ -1084,6 +1110,25 @@ static Target *find_target(Sema *s, Name label, bool loops_only)
   return NULL;
 }
 
+/* Does the address lie in a variable or a parameter of the function? */
+static bool is_local_address(const Sema *s, IrValue address)
+{
+  const IrInsn *insns = s->ir->funcs[s->b.func.raw].insns;
+  while (insns[address.raw].op == IR_ptr_add)
+    address = insns[address.raw].args[0];
+  return insns[address.raw].op == IR_alloca;
+}
+
+static void emit_return(Sema *s, const NodeReturn *n, Operand value)
+{
+  IrValue result = sema_ir(s, value);
+  if (pool_kind(s->pool, value.type) == PK_POINTER_TYPE && is_local_address(s, result)) {
+    diag_address_of_local(s->diags, n->value->span);
+    diag_address_of_local_help(s->diags, n->value->span);
+  }
+  ir_ret(&s->b, result);
+}
+
 static void stmt_return(Sema *s, const NodeReturn *n)
 {
   Frame *f = s->now.frame;
@@ -1124,7 +1169,10 @@ static void stmt_return(Sema *s, const NodeReturn *n)
   if (!ir_value_is_none(f->result_address))
     place_init(s, operand_place(f->result_address, f->result, false), value);
   bool has_value = !pool_eq(f->result, POOL(VOID)) && ir_value_is_none(f->result_address);
-  ir_ret(&s->b, has_value ? sema_ir(s, value) : IR_NO_VALUE);
+  if (has_value)
+    emit_return(s, n, value);
+  else
+    ir_ret(&s->b, IR_NO_VALUE);
   s->is_dead = true;
 }
 
@@ -1218,10 +1266,17 @@ static void check_used(Sema *s, const Node *n, Operand o)
     diag_call_missing(s->diags, n->span, sema_text(s, fn->name.text));
 }
 
+static bool is_emitted_call(const Sema *s, Operand o)
+{
+  return o.kind == OPR_RUNTIME && s->ir->funcs[s->b.func.raw].insns[o.ir.raw].op == IR_call;
+}
+
 static void stmt_expr(Sema *s, const Node *n)
 {
   Operand o = sema_expr(s, n, POOL(NONE));
   bool is_copy;
+  if (node_kind(n) == ND_CALL && is_emitted_call(s, o))
+    arrput(s->lone_calls, ((LoneCall){s->b.func, o.ir, n->span}));
   check_used(s, n, o);
   if (operand_is_poison(o) || node_kind(n) != ND_BUILTIN_CALL ||
       !sema_builtin_only_yields(s->session, node_builtin_call(n)->name.text, &is_copy))
