@@ -319,6 +319,19 @@ static void memory_flags(Sema *s, DsdDraft *draft, Settings *set)
   settings_finish(s, set, "memory DSD", memory_settings, ARRAY_COUNT(memory_settings));
 }
 
+const char *dsd_range_text(const Sema *s, int64_t first, int64_t last)
+{
+  long long low = (long long)first, high = (long long)last;
+  return first == last ? arena_printf(s->arena, "%lld", low)
+                       : arena_printf(s->arena, "%lld to %lld", low, high);
+}
+
+void dsd_warn_bounds(Sema *s, Span at, int64_t first, int64_t last, int64_t count)
+{
+  diag_tensor_bounds(s->diags, at, first == last ? "element" : "elements",
+                     dsd_range_text(s, first, last), count);
+}
+
 /* Warns of elements that the array does not have, as of a tensor access, which is checked where it
  * stands.  `array`: the base address before the offset.  The stride counts elements of the
  * operation, which are as large as those of the array if such an operation exists; where none does,
@@ -338,7 +351,7 @@ static void check_reach(Sema *s, const DsdDraft *draft, uint16_t array, Span spa
   if (low >= 0 && high < elements)
     return;
   if (is_element)
-    diag_tensor_bounds(s->diags, span, low, high, elements);
+    dsd_warn_bounds(s, span, low, high, elements);
   else
     diag_tensor_words(s->diags, span, low, high, elements);
 }

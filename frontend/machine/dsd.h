@@ -15,6 +15,10 @@ static inline bool dsd_has_elements_of(uint32_t bytes)
 {
   return bytes == vec_elem_bytes(VE_I16) || bytes == vec_elem_bytes(VE_F32);
 }
+/* "3", or "3 to 5". */
+const char *dsd_range_text(const Sema *s, int64_t first, int64_t last);
+/* Warns that elements `first` to `last` of an array of `count` are reached. */
+void dsd_warn_bounds(Sema *s, Span at, int64_t first, int64_t last, int64_t count);
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* Elements that an operation moves; 0: not known.  A control wavelet may end it before. */

@@ -210,10 +210,10 @@ static void check_bounds(Sema *s, const NodeTensorAccess *n, PoolId array, const
       return;
   IndexReach reach = reach_of(flat, extents, n->vars.count);
   if (reach.first < 0 || reach.last >= count)
-    diag_tensor_bounds(s->diags, n->head.span, reach.first, reach.last, count);
+    dsd_warn_bounds(s, n->head.span, reach.first, reach.last, count);
   else if (outside->index)
-    diag_tensor_row(s->diags, outside->index->span, outside->reach.first, outside->reach.last,
-                    outside->size);
+    diag_tensor_row(s->diags, outside->index->span,
+                    dsd_range_text(s, outside->reach.first, outside->reach.last), outside->size);
 }
 
 /* Operations step by their own elements, of 16 or 32 bits, whatever the array's are; warns of a

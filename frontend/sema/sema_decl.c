@@ -307,6 +307,22 @@ static bool check_from_layout(Sema *s, const Decl *d, PoolId bound, Span at)
   return false;
 }
 
+/* Values that have no text of their own are named by their type. */
+static void report_bad_binding(Sema *s, const Decl *d, PoolId type, PoolId bound, Span at)
+{
+  PoolId value = s->tile != NULL ? value_on_tile(s, bound) : bound;
+  PoolId found = pool_type_of(s->pool, bound);
+  PoolKind kind = pool_kind(s->pool, value);
+  const char *name = sema_text(s, d->name);
+  if (kind == PK_FUNC || kind == PK_MODULE || kind == PK_POINTER || kind == PK_DSR ||
+      kind == PK_FIFO || kind == PK_SYMBOLIC || kind == PK_POISON)
+    diag_bad_binding_type(s->diags, at, name, type, found);
+  else
+    diag_bad_binding(s->diags, at, name, type, value, found);
+  sema_note_param(s, d);
+  sema_note_alike(s, type, found, at);
+}
+
 static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
 {
   const ModuleInstance *m = &s->modules[d->module];
@@ -316,10 +332,7 @@ static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
   Operand o = outside_value(s, d, bound, type);
   if (pool_is_none(type) || sema_coercible(s, o, type))
     return sema_coerce(s, o, type, at);
-  diag_bad_binding(s->diags, at, sema_text(s, d->name), type, bound,
-                   pool_type_of(s->pool, bound));
-  sema_note_param(s, d);
-  sema_note_alike(s, type, pool_type_of(s->pool, bound), at);
+  report_bad_binding(s, d, type, bound, at);
   return operand_poison();
 }
 
