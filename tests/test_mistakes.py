@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+import harness
 import mistake_run
 
 MISTAKES = mistake_run.all_mistakes()
@@ -43,3 +44,18 @@ def test_a_run_that_ends_well_warns_of_lost_control_wavelets(tmp_path):
             assert text.startswith("warning, not an error") and not mistake_run.wrong(asked, text)
             silent = replace(asked, emu=["--check=off"])
             assert mistake_run.report(silent, arch, "-O1", engine, tmp_path) == ""
+
+
+@pytest.mark.parametrize("arch", ("wse2", "wse3"))
+def test_a_call_that_a_tile_leaves_out_is_no_matter_of_routes(arch, tmp_path):
+    """The routes of a collective are the library's; what the user can mend is the call."""
+    program = harness.ROOT / "tests" / "stdlib" / "skipped_call" / "layout.csl"
+    image = tmp_path / "prog.bin"
+    harness.cslc(program, f"--arch={arch}", "--memcpy", "--channels=1", "--params=width:4",
+                 "-o", image)
+    for engine in mistake_run.ENGINES:
+        text = harness.emu(image, f"--engine={engine}", "--launch=go", expect=3).err
+        helps = [line for line in text.splitlines() if line.startswith("  help: ")]
+        assert helps and "P2.0" in text.splitlines()[1], text
+        for line in helps:
+            assert "call of <collectives_2d/pe>: let all tiles that take part make" in line, text

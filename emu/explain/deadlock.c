@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 5, NO_NODE = 0xffffffff };
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 5, MODULE_TEXT = 512,
+       NO_NODE = 0xffffffff };
 
 static bool wavelets_left(const InspectTile *tile)
 {
@@ -434,13 +435,58 @@ static void print_alike(Analysis *a, const Cause *cause)
   fprintf(out, "\n");
 }
 
+/* Is it a place in a module whose calls all tiles of a group have to make? */
+static bool is_of_collectives(const char *place)
+{
+  static const char *const modules[] = {"<collectives", "<mpi", "<blas"};
+  for (size_t i = 0; i < ARRAY_COUNT(modules); i++)
+    if (strncmp(place, modules[i], strlen(modules[i])) == 0)
+      return true;
+  return false;
+}
+
+/* Where the thread is, or where the task begins; PC_RETURN for other units. */
+static uint32_t place_of_unit(Analysis *a, Unit unit)
+{
+  const ClassCode *cls = program_class(a->report.program, unit.tile);
+  if (unit.kind == UNIT_THREAD)
+    return report_look(&a->report, unit.tile)->threads[unit.index].pc;
+  bool is_task = unit.kind == UNIT_TASK && cls && cls->local_task[unit.index];
+  return is_task ? cls->local_task[unit.index]->entry : PC_RETURN;
+}
+
+/* That module, such as <collectives_2d/pe>, if the first to wait is part of it; else "".  The
+ * routes and tasks of a collective are the library's, and what is missing is a call. */
+static void collective_of_wait(Analysis *a, const Cause *cause, char *module, size_t size)
+{
+  Unit first = a->nodes[cause->first].unit;
+  program_location(a->report.program, first.tile, place_of_unit(a, first), module, size);
+  char *end = strchr(module, '>');
+  if (end && is_of_collectives(module))
+    end[1] = 0;
+  else
+    module[0] = 0;
+}
+
+static void print_help(Analysis *a, const Cause *cause)
+{
+  char module[MODULE_TEXT];
+  const Unit *root = &a->nodes[cause->root].unit;
+  collective_of_wait(a, cause, module, sizeof module);
+  const char *advice = root->kind == UNIT_END
+                         ? end_help(&a->report, root)
+                         : cycle_help(find_short_message(a, cause->root).is_any);
+  if (module[0])
+    fprintf(a->report.out, "  help: the wait is part of a call of %s: let all tiles that take part "
+            "make the same calls, in the same order and with the same root and count\n", module);
+  else if (advice)
+    fprintf(a->report.out, "  help: %s\n", advice);
+}
+
 static void print_cause(Analysis *a, uint32_t index)
 {
   const Cause *cause = &a->causes[index];
   const Unit *root = &a->nodes[cause->root].unit;
-  const char *advice = root->kind == UNIT_END
-                         ? end_help(&a->report, root)
-                         : cycle_help(find_short_message(a, cause->root).is_any);
   print_root(a, index);
   fprintf(a->report.out, "\n");
   uint32_t *chain = chain_of(a, cause->first, cause->root);
@@ -453,8 +499,7 @@ static void print_cause(Analysis *a, uint32_t index)
   arrfree(chain);
   print_others(a, cause);
   print_alike(a, cause);
-  if (advice)
-    fprintf(a->report.out, "  help: %s\n", advice);
+  print_help(a, cause);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
