@@ -345,8 +345,12 @@ static bool check_dest(Sema *s, const OpOperand *o, const char *op)
 {
   if (o->kind == IRV_DSD && o->desc == DESC_CIRC)
     return op_error(s, o, op, needs_load);
-  if (o->kind == IRV_SCALAR)
-    return op_error(s, o, op, "the destination must be a DSD, a DSR or a pointer to a scalar");
+  if (o->kind == IRV_SCALAR) {
+    op_error(s, o, op, "the destination must be a DSD, a DSR or a pointer to a scalar");
+    if (o->node->kind == ND_IDENT && type_is_numeric(s->pool, o->value.type))
+      diag_address_of_scalar(s->diags, o->node->span, sema_text(s, node_ident(o->node)->name));
+    return false;
+  }
   if (o->kind == IRV_DSR && o->file == DSR_SRC1)
     return op_error(s, o, op, "the destination must be a dsr_dest or a dsr_src0");
   if (o->kind == IRV_DSD && o->desc == DESC_FABIN)

@@ -52,6 +52,8 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
     return false;
   if (type_is_comptime_only(s->pool, type)) {
     diag_comptime_only_type(s->diags, span, type);
+    if (pool_eq(type, POOL(TYPE)))
+      diag_type_as_value(s->diags, span);
     sema_note_run_time(s, type, span);
     return false;
   }
