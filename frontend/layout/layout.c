@@ -252,8 +252,8 @@ static void check_complete(Session *session, const LayoutResult *layout, Span bl
       first = t;
     }
   if (missing)
-    diag_tile_without_code(session->diags, layout->rectangle_span, missing, first % layout->width,
-                           first / layout->width);
+    diag_tile_without_code(session->diags, layout->rectangle_span, missing, n,
+                           first % layout->width, first / layout->width);
 }
 
 /* Whether the main file is the program of a tile. */
