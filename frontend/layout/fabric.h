@@ -47,6 +47,7 @@ typedef struct FabricUses {
   Span control_span[MAX_TASK_IDS];
   uint8_t task_floats[MAX_COLORS];      /* bits of a float that the color's data task takes, or 0 */
   uint32_t half_tasks;                  /* the color's data task takes 16 bits of a wavelet */
+  uint32_t converting_tasks;            /* it converts the value of one 32-bit integer to a float */
   Span task_span[MAX_COLORS];           /* of that data task */
 } FabricUses;
 

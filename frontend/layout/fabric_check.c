@@ -27,7 +27,7 @@ typedef struct {
 typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
 
 typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_MEET, RULE_FLOATS, RULE_PACKED, RULE_COUNT } Rule;
+               RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_COUNT } Rule;
 
 typedef struct { Rule rule; Span at; } Told;
 
@@ -543,6 +543,30 @@ static void check_floats(FabricCheck *c, uint32_t tile, unsigned color)
   }
 }
 
+/* ---- floats for a task that takes integers --------------------------------------------------- */
+
+static bool sends_singles(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  return !sends_no_singles(c, use, bits);
+}
+
+static void check_converting_task(FabricCheck *c, uint32_t tile, unsigned color)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  const Route *route;
+  if (!(uses->converting_tasks >> color & 1) || c->told[RULE_CONVERTS] >> color & 1 ||
+      route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)) ||
+      find_upstream(c, tile, color, sends_no_singles, 32).use)
+    return;
+  Sender sender = find_upstream(c, tile, color, sends_singles, 32);
+  Span at = uses->task_span[color];
+  if (!sender.use || !may_tell(c, RULE_CONVERTS, color, at))
+    return;
+  diag_floats_as_integers(c->session->diags, at, tile_text(c, tile), color);
+  note_sender(c, &sender);
+  diag_floats_as_integers_help(c->session->diags, at);
+}
+
 /* ---- two elements per wavelet for a task of one ---------------------------------------------- */
 
 static bool sends_two_each(const FabricCheck *c, const FabricUse *use, unsigned bits)
@@ -887,6 +911,7 @@ static void check_amounts(FabricCheck *c, uint32_t tile)
     if (uses->receives >> color & 1) {
       check_lengths(c, tile, color);
       check_floats(c, tile, color);
+      check_converting_task(c, tile, color);
       check_half_task(c, tile, color);
     } else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
       check_unread(c, tile, color, route);

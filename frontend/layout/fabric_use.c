@@ -311,6 +311,18 @@ static void note_setup(UseWalk *w)
     note_register(w->out, w->m->configs[i].address);
 }
 
+/* Does the code convert the parameter's value, an integer, to a float? */
+static bool converts_to_float(const IrFunc *f, IrValue param)
+{
+  for (uint32_t v = 1; v < f->n_insns; v++) {
+    const IrInsn *insn = &f->insns[v];
+    bool converts = !insn->dead && (insn->op == IR_sitofp || insn->op == IR_uitofp);
+    if (converts && ir_value_eq(insn->args[0], param))
+      return true;
+  }
+  return false;
+}
+
 static void note_data_task(UseWalk *w, const IrTask *task)
 {
   const IrModule *m = w->m;
@@ -325,6 +337,8 @@ static void note_data_task(UseWalk *w, const IrTask *task)
       w->out->task_floats[color] = (uint8_t)(8 * ir_type_bytes(f->params[i]));
   if (f->n_params == 1 && ir_type_bytes(f->params[0]) <= 2)
     w->out->half_tasks |= color_bit(color);
+  if (f->n_params == 1 && f->params[0] == IRT_I32 && converts_to_float(f, f->blocks[0].params[0]))
+    w->out->converting_tasks |= color_bit(color);
   w->out->task_span[color] = w->s->setup->tasks[task->id].span;
 }
 
