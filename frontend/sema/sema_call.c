@@ -174,6 +174,14 @@ static void note_parameter(Sema *s, const NodeParam *p)
   diag_parameter_here(s->diags, p->head.span, name);
 }
 
+/* The type of a parameter, which exists at compile time only, may follow from another argument. */
+static void note_comptime_type(Sema *s, const NodeParam *p, PoolId type, Span call)
+{
+  diag_parameter_of_type(s->diags, p->head.span, sema_text(s, p->name.text), type);
+  if (pool_eq(type, POOL(COMPTIME_INT)) || pool_eq(type, POOL(COMPTIME_FLOAT)))
+    diag_number_decides_type(s->diags, call);
+}
+
 static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool is_generic)
 {
   const NodeParam *p = node_param(b->fn->params.at[i]);
@@ -193,7 +201,7 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
     if (p->is_comptime)
       note_parameter(s, p);
     else if (has_comptime_type)
-      diag_parameter_of_type(s->diags, p->head.span, sema_text(s, p->name.text), type);
+      note_comptime_type(s, p, type, src->at);
   }
   if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
     operand_report_run_time(s, &o);
