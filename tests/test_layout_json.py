@@ -1157,6 +1157,18 @@ def test_no_path_is_left(tmp_path):   # no_path
     assert "color 'tx' finds no way from tile 1,1 to 6,1" in ran.err
 
 
+def test_two_ports_with_a_color_of_one_name(tmp_path):   # port_of_one_color
+    """Two Color() with one name are one color: what is wrong is the name, not the way."""
+    other = region("c", x=4, y=3, params=[*region()["params"][:3], {"name": "tx", "color": "tx2"}])
+    content = layout(colors=[{"name": "rx"}, {"name": "tx"}, {"name": "tx2"}],
+                     regions=[region(), region("b", x=4), other])
+    content["ports"] += [port("out2", "c", "tx2", "TOP", True), port("in2", "b", "rx", "LEFT", False)]
+    content["connections"].append({"from": "out2", "to": "in2"})
+    ran = cslc(tmp_path, content, expect=1)
+    assert "[no_path]" in ran.err
+    assert "note: port 'in' of the same region has the same color, 'rx'" in ran.err, ran.err
+
+
 def test_a_layout_that_is_too_large(tmp_path):
     far = region("b", x=700, y=900)
     content = layout(colors=[{"name": n} for n in ["rx", "tx", *map(str, range(300))]],

@@ -406,6 +406,18 @@ static bool connect_port(Plan *p, const RegionPort *a, const RegionPort *b, uint
   return done;
 }
 
+/* Ports of one region on the same side that are joined to others need colors of their own. */
+static void note_ports_alike(const RegionLayout *l, const RegionPort *port)
+{
+  for (uint32_t i = 0; i < l->n_ports; i++) {
+    const RegionPort *other = &l->ports[i];
+    if (other != port && other->region == port->region && other->color == port->color &&
+        other->edge == port->edge)
+      diag_port_of_one_color(l->session->diags, other->span, other->name,
+                             l->colors[other->color].name);
+  }
+}
+
 static bool connect_ports(Plan *p)
 {
   RegionLayout *l = p->l;
@@ -417,6 +429,8 @@ static bool connect_ports(Plan *p)
     if (!connect_port(p, a, b, &stuck)) {
       diag_no_path(l->session->diags, l->connections[i].span, l->colors[a->color].name,
                    tile_text(p, port_tile(p, a, stuck)), tile_text(p, port_tile(p, b, stuck)));
+      note_ports_alike(l, a);
+      note_ports_alike(l, b);
       return false;
     }
   }
