@@ -279,6 +279,14 @@ typedef struct {
   const char *queue_names[2][MAX_QUEUES];
 } IrModule;
 
+/* Does the address lie in a variable or a parameter of the function? */
+static inline bool ir_address_is_local(const IrFunc *f, IrValue address)
+{
+  while (f->insns[address.raw].op == IR_ptr_add)
+    address = f->insns[address.raw].args[0];
+  return f->insns[address.raw].op == IR_alloca;
+}
+
 /* ---- build.c ------------------------------------------------------------------------------ */
 
 IrModule *ir_module_create(Arena *arena, Arch arch, Fp16Format fp16);

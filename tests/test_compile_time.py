@@ -56,12 +56,18 @@ def many_locals_in_a_loop(count):
         f"v{k}" for k in range(count)) + ";"
 
 
+def locals_without_value(count):
+    return "\n".join(f"var v{k}: [2]u16; v{k}[0] = n; n += v{k}[0]; if (n > {k}) n -= v{k}[0];"
+                     for k in range(count))
+
+
 # Four times the size: 4 where the work is linear, 16 where it is quadratic.
 @pytest.mark.parametrize("body_of, size, options", [
     (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
     (loops_that_add_to_a_global, 120, ["-O2", "--emit=asm"]),
     (changes_under_conditions, 200, ["-O1", "--emit=asm"]),
     (many_locals_in_a_loop, 100, ["-O1", "--emit=asm"]),
+    (locals_without_value, 500, ["-O0", "--emit=ir"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))

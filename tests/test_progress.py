@@ -96,7 +96,7 @@ def test_a_long_run_on_a_terminal_and_elsewhere(image, tmp_path):
     assert shown == silent
 
 
-LOGGED = re.compile(r"^still running after ([\d.]+) s: cycle (\d+), [\d.e+]+ cycles/s, "
+LOGGED = re.compile(r"^still running after (\d\.\d|\d{2,}) s: cycle (\d+), [\d.e+]+ cycles/s, "
                     r"[\d.e+]+ tiles awake(?:, (.*))?; --max-cycles=(\d+) ends it$", re.M)
 
 

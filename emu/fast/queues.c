@@ -1,52 +1,55 @@
 /* Fast engine, one step: pushes to queues and pops from them, with their events. */
 #include "emu/fast/step.h"
 
-/* Without an event. */
-static HOT FastWavelet input_drop(Visit *v, unsigned queue)
+/* So many wavelets have just left the queue. */
+static HOT void note_taken(Visit *v, unsigned queue, unsigned n)
 {
   FastTile *t = v->tile;
-  FastQueues *q = &t->queues[queue];
-  if (UNLIKELY(q->input.count >= v->engine->input_capacity[queue]))
+  unsigned left = t->queues[queue].input.count;
+  if (UNLIKELY(left + n >= v->engine->input_capacity[queue]))
     retry_moves(t, v->turn.cycle);
-  FastWavelet w = queue_take(q, false);
-  if (q->input.count == 0) {
+  if (left == 0) {
     t->input_any &= (uint16_t)~(1u << queue);
     t->input_control &= (uint16_t)~(1u << queue);
   }
-  v->popped[queue]++;
+  v->popped[queue] = (uint8_t)(v->popped[queue] + n);
+}
+
+static HOT void show_taken(Visit *v, unsigned queue, FastWavelet w)
+{
+  EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
+        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+}
+
+/* Without an event. */
+static HOT FastWavelet input_drop(Visit *v, unsigned queue)
+{
+  FastWavelet w = queue_take(&v->tile->queues[queue], false);
+  note_taken(v, queue, 1);
   return w;
 }
 
 static HOT FastWavelet input_take(Visit *v, unsigned queue)
 {
   FastWavelet w = input_drop(v, queue);
-  EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
-        .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+  show_taken(v, queue, w);
   return w;
 }
 
 /* Takes so many wavelets at once; their payloads go to `to`. */
 static HOT void input_take_all(Visit *v, unsigned queue, uint8_t *to, unsigned n)
 {
-  FastTile *t = v->tile;
-  FastQueues *q = &t->queues[queue];
-  unsigned count = q->input.count, left = count - n;
-  if (UNLIKELY(count >= v->engine->input_capacity[queue]))
-    retry_moves(t, v->turn.cycle);
+  FastQueues *q = &v->tile->queues[queue];
+  unsigned left = q->input.count - n;
   for (unsigned i = 0; i < n; i++) {
     FastWavelet w = *input_at(q, i);
     memcpy(to + i * sizeof w.payload, &w.payload, sizeof w.payload);
-    EVENT(v, .kind = EV_POP, .queue = (uint8_t)queue, .color = wavelet_field(w.meta),
-          .payload = w.payload, .control = (w.meta & META_CONTROL) != 0);
+    show_taken(v, queue, w);
   }
   for (unsigned i = 0; i < left; i++)
     *input_at(q, i) = *input_at(q, i + n);
   q->input.count = (uint16_t)left;
-  if (!left) {
-    t->input_any &= (uint16_t)~(1u << queue);
-    t->input_control &= (uint16_t)~(1u << queue);
-  }
-  v->popped[queue] = (uint8_t)(v->popped[queue] + n);
+  note_taken(v, queue, n);
 }
 
 /* Without an event. */

@@ -82,6 +82,9 @@ static void make_action_text(const HostSession *s, char *text, size_t size)
            wafer && action ? ": " : "", action ? action : "");
 }
 
+/* Digits behind the point of a run's age in seconds. */
+static int age_digits(double age) { return age < 10 ? 1 : 0; }
+
 static void show_line(Progress *p, const Engine *engine, double now)
 {
   const HostSession *s = p->session;
@@ -92,9 +95,9 @@ static void show_line(Progress *p, const Engine *engine, double now)
   double rate = seconds > 0 ? cycles / seconds : 0, awake = cycles > 0 ? active / cycles : 0;
   make_action_text(s, action, sizeof action);
   if (p->log)
-    fprintf(p->log, "still running after %.3g s: cycle %" PRIu64 ", %.3g cycles/s, "
-            "%.3g tiles awake%s; --max-cycles=%" PRIu64 " ends it\n", now - p->begun, cycle, rate,
-            awake, action, s->options.max_cycles);
+    fprintf(p->log, "still running after %.*f s: cycle %" PRIu64 ", %.3g cycles/s, "
+            "%.3g tiles awake%s; --max-cycles=%" PRIu64 " ends it\n", age_digits(now - p->begun),
+            now - p->begun, cycle, rate, awake, action, s->options.max_cycles);
   else
     status_line_show(&p->line, "cycle %" PRIu64 ", %.3g cycles/s, %.3g tiles awake%s", cycle,
                      rate, awake, action);

@@ -494,11 +494,17 @@ static Sender find_upstream(FabricCheck *c, uint32_t tile, unsigned color, UseTe
   return (Sender){NULL, 0};
 }
 
-static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits, Span at)
+/* Has nothing been said of the color by this rule, and may wavelets come to the tile's own ramp? */
+static bool is_to_check(FabricCheck *c, Rule rule, uint32_t tile, unsigned color)
 {
   const Route *route;
-  if (bits == 0 || c->told[RULE_FLOATS] >> color & 1 ||
-      route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)))
+  return !(c->told[rule] >> color & 1) && route_at(c, tile, color, &route) == ROUTE_KNOWN &&
+         route->ever_tx & port_bit(PORT_RAMP);
+}
+
+static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits, Span at)
+{
+  if (bits == 0 || !is_to_check(c, RULE_FLOATS, tile, color))
     return;
   Sender sender = find_upstream(c, tile, color, sends_other_floats, bits);
   if (!sender.use || !may_tell(c, RULE_FLOATS, color, at))
@@ -553,9 +559,7 @@ static bool sends_singles(const FabricCheck *c, const FabricUse *use, unsigned b
 static void check_converting_task(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const FabricUses *uses = uses_at(c, tile);
-  const Route *route;
-  if (!(uses->converting_tasks >> color & 1) || c->told[RULE_CONVERTS] >> color & 1 ||
-      route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)) ||
+  if (!(uses->converting_tasks >> color & 1) || !is_to_check(c, RULE_CONVERTS, tile, color) ||
       find_upstream(c, tile, color, sends_no_singles, 32).use)
     return;
   Sender sender = find_upstream(c, tile, color, sends_singles, 32);
@@ -577,9 +581,7 @@ static bool sends_two_each(const FabricCheck *c, const FabricUse *use, unsigned 
 static void check_half_task(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const FabricUses *uses = uses_at(c, tile);
-  const Route *route;
-  if (!(uses->half_tasks >> color & 1) || c->told[RULE_PACKED] >> color & 1 ||
-      route_at(c, tile, color, &route) != ROUTE_KNOWN || !(route->ever_tx & port_bit(PORT_RAMP)))
+  if (!(uses->half_tasks >> color & 1) || !is_to_check(c, RULE_PACKED, tile, color))
     return;
   Sender sender = find_upstream(c, tile, color, sends_two_each, 16);
   Span at = uses->task_span[color];

@@ -9,23 +9,30 @@
 
 #include <stb_ds.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- accesses to one variable --------------------------------------------------------------- */
+/* ---- accesses to the variables of a function ------------------------------------------------ */
 
 /* Bytes of the variable; `bytes` is 0 if they are not known. */
 typedef struct { uint32_t offset, bytes; } LocalPart;
 typedef enum { READS_PART, WRITES_PART } AccessKind;
-typedef struct { AccessKind kind; LocalPart part; uint32_t block, index; IrLocId loc; } Access;
+typedef struct { AccessKind kind; LocalPart part; uint32_t local, block; IrLocId loc; } Access;
+
+enum { NO_LOCAL = 0xffffffff };
 
 typedef struct {
   Sema *s;
   const IrFunc *f;
-  const UnsetLocal *local;
-  Arena *arena;
-  bool *is_derived;        /* by value: an address in the variable */
-  LocalPart *at;                /* by value: its offset; bytes 0: not known */
-  Access *accesses;        /* stb_ds, by block and place in it */
-  uint32_t *first;         /* by block: its first access; the last block's end at [n_blocks] */
+  const UnsetLocal *locals;     /* those of the function */
+  uint32_t n_locals;
+  uint32_t *local_of;           /* by value: the variable that it is an address in, or NO_LOCAL */
+  LocalPart *at;                /* by value: its offset there; bytes 0: not known */
+  Access *found;                /* stb_ds, as the blocks and their instructions come */
+  Access *accesses;             /* the same by variable: those of `local` begin at [first[local]] */
+  uint32_t *first;
+  uint32_t *in_block;           /* by block: 1 + the first of the variable at hand; 0: none */
+  uint8_t *ways;                /* by block, for one read: LocalWay */
+  uint32_t *seen;               /* stb_ds: the blocks that have some */
 } LocalWalk;
 
 static const IrInsn *insn_of(const IrFunc *f, IrValue v) { return &f->insns[v.raw]; }
@@ -43,104 +50,119 @@ static bool parts_overlap(LocalPart a, LocalPart b)
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-static void add_access(LocalWalk *w, AccessKind kind, LocalPart part, uint32_t block,
-                       uint32_t index)
+/* By the instruction `self`, through the address. */
+static void add_access(LocalWalk *w, AccessKind kind, IrValue address, LocalPart part,
+                       uint32_t block, IrValue self)
 {
-  IrLocId loc = insn_of(w->f, w->f->blocks[block].insns[index])->loc;
-  arrput(w->accesses, ((Access){kind, part, block, index, loc}));
+  arrput(w->found, ((Access){kind, part, w->local_of[address.raw], block,
+                             insn_of(w->f, self)->loc}));
 }
 
-/* `value` is an address in the variable, and operand `arg` of the instruction. */
-static void note_use(LocalWalk *w, const IrInsn *insn, uint32_t arg, uint32_t block, uint32_t index)
+/* Operand `arg` of the instruction `self` is an address in a variable. */
+static void note_use(LocalWalk *w, IrValue self, uint32_t arg, uint32_t block)
 {
+  const IrInsn *insn = insn_of(w->f, self);
   IrValue value = insn->args[arg];
-  uint32_t self = w->f->blocks[block].insns[index].raw;
   if (insn->op == IR_ptr_add && arg == 0)
     return;
   if (insn->op == IR_load) {
-    add_access(w, READS_PART, part_of(w, value, ir_type_bytes(insn->type)), block, index);
+    add_access(w, READS_PART, value, part_of(w, value, ir_type_bytes(insn->type)), block, self);
   } else if (insn->op == IR_copy && arg == 1) {
-    add_access(w, READS_PART, part_of(w, value, (uint32_t)insn->imm), block, index);
+    add_access(w, READS_PART, value, part_of(w, value, (uint32_t)insn->imm), block, self);
   } else if (insn->op == IR_store && arg == 0) {
     uint32_t bytes = ir_type_bytes(insn_of(w->f, insn->args[1])->type);
-    if (self != w->local->zeroing.raw)
-      add_access(w, WRITES_PART, part_of(w, value, bytes), block, index);
+    if (!ir_value_eq(self, w->locals[w->local_of[value.raw]].zeroing))
+      add_access(w, WRITES_PART, value, part_of(w, value, bytes), block, self);
   } else {
-    add_access(w, WRITES_PART, (LocalPart){0, 0}, block, index);
+    add_access(w, WRITES_PART, value, (LocalPart){0, 0}, block, self);
   }
 }
 
-static void note_targets(LocalWalk *w, const IrInsn *insn, uint32_t block, uint32_t index)
+/* The number of blocks that the instruction leads to. */
+static uint32_t count_targets(const IrInsn *insn)
 {
-  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
-  for (uint32_t t = 0; t < n; t++)
+  return insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+}
+
+static void note_targets(LocalWalk *w, IrValue self, uint32_t block)
+{
+  const IrInsn *insn = insn_of(w->f, self);
+  for (uint32_t t = 0; t < count_targets(insn); t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
-      if (w->is_derived[insn->u.targets[t].args[i].raw])
-        add_access(w, WRITES_PART, (LocalPart){0, 0}, block, index);
+      if (w->local_of[insn->u.targets[t].args[i].raw] != NO_LOCAL)
+        add_access(w, WRITES_PART, insn->u.targets[t].args[i], (LocalPart){0, 0}, block, self);
 }
 
-static bool derive_address(LocalWalk *w, IrValue v)
-{
-  const IrInsn *insn = insn_of(w->f, v);
-  if (insn->op != IR_ptr_add || w->is_derived[v.raw] || !w->is_derived[insn->args[0].raw])
-    return false;
-  const IrInsn *by = insn_of(w->f, insn->args[1]);
-  LocalPart from = w->at[insn->args[0].raw];
-  w->is_derived[v.raw] = true;
-  w->at[v.raw] = (LocalPart){from.offset + (uint32_t)by->imm, from.bytes && by->op == IR_const};
-  return true;
-}
-
+/* An instruction comes after those whose values it takes. */
 static void find_addresses(LocalWalk *w)
 {
-  w->is_derived[w->local->place.raw] = true;
-  w->at[w->local->place.raw] = (LocalPart){0, 1};
-  for (bool again = true; again;) {
-    again = false;
-    for (uint32_t v = 1; v < w->f->n_insns; v++)
-      again |= derive_address(w, (IrValue){v});
+  memset(w->local_of, 0xff, w->f->n_insns * sizeof *w->local_of);
+  for (uint32_t i = 0; i < w->n_locals; i++) {
+    w->local_of[w->locals[i].place.raw] = i;
+    w->at[w->locals[i].place.raw] = (LocalPart){0, 1};
+  }
+  for (uint32_t v = 1; v < w->f->n_insns; v++) {
+    const IrInsn *insn = &w->f->insns[v];
+    if (insn->op != IR_ptr_add || w->local_of[insn->args[0].raw] == NO_LOCAL)
+      continue;
+    const IrInsn *by = insn_of(w->f, insn->args[1]);
+    LocalPart from = w->at[insn->args[0].raw];
+    w->local_of[v] = w->local_of[insn->args[0].raw];
+    w->at[v] = (LocalPart){from.offset + (uint32_t)by->imm, from.bytes && by->op == IR_const};
   }
 }
 
 static void find_accesses(LocalWalk *w)
 {
   const IrFunc *f = w->f;
-  find_addresses(w);
-  for (uint32_t b = 0; b < f->n_blocks; b++) {
-    w->first[b] = (uint32_t)arrlenu(w->accesses);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {
-      const IrInsn *insn = insn_of(f, f->blocks[b].insns[i]);
+      IrValue self = f->blocks[b].insns[i];
+      const IrInsn *insn = insn_of(f, self);
       for (uint32_t a = 0; a < insn->n_args; a++)
-        if (w->is_derived[insn->args[a].raw])
-          note_use(w, insn, a, b, i);
-      note_targets(w, insn, b, i);
+        if (w->local_of[insn->args[a].raw] != NO_LOCAL)
+          note_use(w, self, a, b);
+      note_targets(w, self, b);
     }
-  }
-  w->first[f->n_blocks] = (uint32_t)arrlenu(w->accesses);
+}
+
+/* In the order found for each. */
+static void order_by_variable(LocalWalk *w, Arena *arena)
+{
+  size_t n = arrlenu(w->found);
+  w->first = arena_many(arena, uint32_t, w->n_locals + 2);
+  w->accesses = arena_many(arena, Access, n + 1);
+  for (size_t i = 0; i < n; i++)
+    w->first[w->found[i].local + 2]++;
+  for (uint32_t l = 2; l < w->n_locals + 2; l++)
+    w->first[l] += w->first[l - 1];
+  for (size_t i = 0; i < n; i++)
+    w->accesses[w->first[w->found[i].local + 1]++] = w->found[i];
 }
 
 /* ---- the way to a read ---------------------------------------------------------------------- */
 
-/* Ways from the start of the function that have not come to the read yet: blocks where one of
- * them begins without (1) or with (2) a write before it. */
-enum { WAY_UNWRITTEN = 1, WAY_WRITTEN = 2 };
-typedef struct { uint8_t *ways; uint32_t *todo; } LocalWays;
+/* How the program comes to a block that is not behind the read: without or with a write. */
+typedef enum { WAY_UNWRITTEN = 1, WAY_WRITTEN = 2 } LocalWay;
 
-static void go_on(LocalWays *x, uint32_t block, uint8_t way)
+static void go_on(LocalWalk *w, uint32_t **todo, uint32_t block, uint8_t way)
 {
-  if (x->ways[block] & way)
+  if (w->ways[block] & way)
     return;
-  arrput(x->todo, block);
-  x->ways[block] |= way;
+  if (w->ways[block] == 0)
+    arrput(w->seen, block);
+  arrput(*todo, block);
+  w->ways[block] |= way;
 }
 
-/* What the way is after the accesses of the block; 0 if it comes to the read there, which
- * `*at_read` then says. */
+/* What the way is after the accesses of the block; 0 if it comes to the read there, and `*at_read`
+ * then has it. */
 static uint8_t way_through(const LocalWalk *w, uint32_t block, uint8_t way, const Access *read,
                            uint8_t *at_read)
 {
-  for (uint32_t i = w->first[block]; i < w->first[block + 1]; i++) {
-    const Access *a = &w->accesses[i];
+  const Access *end = w->accesses + w->first[read->local + 1];
+  const Access *a = w->in_block[block] ? &w->accesses[w->in_block[block] - 1] : end;
+  for (; a < end && a->block == block; a++) {
     if (a == read) {
       *at_read |= way;
       return 0;
@@ -151,41 +173,62 @@ static uint8_t way_through(const LocalWalk *w, uint32_t block, uint8_t way, cons
   return way;
 }
 
-/* Does every way come to the read before anything writes what it reads? */
-static bool is_before_writes(const LocalWalk *w, const Access *read)
+/* Does every way from the declaration come to the read before anything writes what it reads? */
+static bool is_before_writes(LocalWalk *w, const Access *read)
 {
   const IrFunc *f = w->f;
-  LocalWays x = {arena_many(w->arena, uint8_t, f->n_blocks), NULL};
+  uint32_t *todo = NULL;
   uint8_t at_read = 0;
-  go_on(&x, 0, WAY_UNWRITTEN);
-  while (arrlenu(x.todo) > 0 && !(at_read & WAY_WRITTEN)) {
-    uint32_t block = arrpop(x.todo);
+  go_on(w, &todo, w->locals[read->local].block.raw, WAY_UNWRITTEN);
+  /* the nearest blocks first: a read is mostly not far from its declaration */
+  for (size_t next = 0; next < arrlenu(todo) && !(at_read & WAY_WRITTEN); next++) {
+    uint32_t block = todo[next];
     const IrBlock *b = &f->blocks[block];
     const IrInsn *last = insn_of(f, b->insns[b->n_insns - 1]);
-    uint32_t n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
     for (uint8_t way = WAY_UNWRITTEN; way <= WAY_WRITTEN; way++) {
-      uint8_t out = x.ways[block] & way ? way_through(w, block, way, read, &at_read) : 0;
-      for (uint32_t t = 0; t < n && out != 0; t++)
-        go_on(&x, last->u.targets[t].block.raw, out);
+      uint8_t out = w->ways[block] & way ? way_through(w, block, way, read, &at_read) : 0;
+      for (uint32_t t = 0; t < count_targets(last) && out != 0; t++)
+        go_on(w, &todo, last->u.targets[t].block.raw, out);
     }
   }
-  arrfree(x.todo);
+  arrfree(todo);
+  for (size_t i = 0; i < arrlenu(w->seen); i++)
+    w->ways[w->seen[i]] = 0;
+  arrsetlen(w->seen, 0);
   return at_read == WAY_UNWRITTEN;
 }
 
-static void check_local(LocalWalk *w)
+/* ---- variables ------------------------------------------------------------------------------ */
+
+static void warn_of_read(const LocalWalk *w, const Access *read)
 {
-  find_accesses(w);
-  for (size_t i = 0; i < arrlenu(w->accesses); i++) {
-    const Access *read = &w->accesses[i];
-    if (read->kind != READS_PART || !is_before_writes(w, read))
-      continue;
-    const char *name = sema_text(w->s, w->local->name);
-    diag_local_without_value(w->s->diags, fabric_user_span(w->s, read->loc), name);
-    diag_local_value_help(w->s->diags, w->local->span, name);
-    break;
-  }
-  arrfree(w->accesses);
+  const UnsetLocal *local = &w->locals[read->local];
+  const char *name = sema_text(w->s, local->name);
+  diag_local_without_value(w->s->diags, fabric_user_span(w->s, read->loc), name);
+  diag_local_value_help(w->s->diags, local->span, name);
+}
+
+/* A write earlier in the block of a read settles it. */
+static bool is_written_in_block(const Access *read, const Access *first)
+{
+  for (const Access *a = read; a-- > first && a->block == read->block;)
+    if (a->kind == WRITES_PART && parts_overlap(a->part, read->part))
+      return true;
+  return false;
+}
+
+static void check_local(LocalWalk *w, uint32_t local)
+{
+  const Access *first = w->accesses + w->first[local], *end = w->accesses + w->first[local + 1];
+  for (const Access *a = end; a-- > first;)
+    w->in_block[a->block] = (uint32_t)(a - w->accesses) + 1;
+  for (const Access *a = first; a < end; a++)
+    if (a->kind == READS_PART && !is_written_in_block(a, first) && is_before_writes(w, a)) {
+      warn_of_read(w, a);
+      break;
+    }
+  for (const Access *a = first; a < end; a++)
+    w->in_block[a->block] = 0;
 }
 
 /* Is the place in a file of the standard library? */
@@ -195,33 +238,51 @@ static bool is_in_library(const Sema *s, Span span)
   return files_name(session->files, source_file_of(session->sources, span.off))[0] == '<';
 }
 
-static void check_locals(Sema *s)
+/* Variables of one function. */
+static void check_locals_of(Sema *s, const UnsetLocal *locals, uint32_t n)
 {
   Arena *arena = arena_create("local variables");
-  for (size_t i = 0; i < arrlenu(s->unset_locals); i++) {
-    const IrFunc *f = &s->ir->funcs[s->unset_locals[i].func.raw];
-    LocalWalk w = {.s = s, .f = f, .local = &s->unset_locals[i], .arena = arena,
-                   .is_derived = arena_many(arena, bool, f->n_insns),
-                   .at = arena_many(arena, LocalPart, f->n_insns),
-                   .first = arena_many(arena, uint32_t, f->n_blocks + 1)};
-    if (!is_in_library(s, w.local->span))
-      check_local(&w);
-  }
+  const IrFunc *f = &s->ir->funcs[locals->func.raw];
+  LocalWalk w = {.s = s, .f = f, .locals = locals, .n_locals = n,
+                 .local_of = arena_many(arena, uint32_t, f->n_insns),
+                 .at = arena_many(arena, LocalPart, f->n_insns),
+                 .in_block = arena_many(arena, uint32_t, f->n_blocks),
+                 .ways = arena_many(arena, uint8_t, f->n_blocks)};
+  find_addresses(&w);
+  find_accesses(&w);
+  order_by_variable(&w, arena);
+  for (uint32_t i = 0; i < n; i++)
+    if (!is_in_library(s, locals[i].span))
+      check_local(&w, i);
+  arrfree(w.found);
+  arrfree(w.seen);
   arena_destroy(arena);
+}
+
+/* By function, then as declared. */
+static int compare_locals(const void *x, const void *y)
+{
+  const UnsetLocal *a = x, *b = y;
+  if (!ir_func_eq(a->func, b->func))
+    return a->func.raw < b->func.raw ? -1 : 1;
+  return a->span.off < b->span.off ? -1 : a->span.off > b->span.off;
+}
+
+static void check_locals(Sema *s)
+{
+  size_t n = arrlenu(s->unset_locals);
+  if (n > 0)
+    qsort(s->unset_locals, n, sizeof *s->unset_locals, compare_locals);
+  for (size_t i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && ir_func_eq(s->unset_locals[end].func, s->unset_locals[i].func);)
+      end++;
+    check_locals_of(s, &s->unset_locals[i], (uint32_t)(end - i));
+  }
 }
 
 /* ---- calls of functions that only compute a value ------------------------------------------- */
 
 typedef enum { EFFECT_UNKNOWN, EFFECT_RUNNING, EFFECT_NONE, EFFECT_SOME } Effect;
-
-/* Does the address lie in a variable of the function itself? */
-static bool is_own_place(const IrFunc *f, IrValue address)
-{
-  const IrInsn *insn = insn_of(f, address);
-  while (insn->op == IR_ptr_add)
-    insn = insn_of(f, insn->args[0]);
-  return insn->op == IR_alloca;
-}
 
 static bool func_has_effect(const Sema *s, uint32_t func, Effect *known);
 
@@ -233,7 +294,7 @@ static bool insn_has_effect(const Sema *s, const IrFunc *f, const IrInsn *insn, 
   case IR_alloca: case IR_load: case IR_br: case IR_cond_br: case IR_ret:
     return false;
   case IR_store: case IR_copy: case IR_zero:
-    return !is_own_place(f, insn->args[0]);
+    return !ir_address_is_local(f, insn->args[0]);
   case IR_call:
     return func_has_effect(s, insn->u.func.raw, known);
   default:

@@ -170,9 +170,16 @@ typedef struct {
 /* Colors, routes and the like that the layout produced; see layout.c. */
 typedef struct LayoutResult LayoutResult;
 
-/* For lint_locals.c: a local variable whose declaration gives it no value, with the store of 0 that
- * such a declaration of a number makes (raw 0: none), and a call that is a statement. */
-typedef struct { IrFuncId func; IrValue place, zeroing; StrId name; Span span; } UnsetLocal;
+/* For lint_locals.c: a local variable whose declaration, in that block, gives it no value, with the
+ * store of 0 that such a declaration of a number makes (raw 0: none), and a call that is a
+ * statement. */
+typedef struct {
+  IrFuncId func;
+  IrBlockId block;
+  IrValue place, zeroing;
+  StrId name;
+  Span span;
+} UnsetLocal;
 typedef struct { IrFuncId func; IrValue call; Span span; } LoneCall;
 
 struct Sema {

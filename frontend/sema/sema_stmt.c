@@ -141,7 +141,7 @@ static bool type_is_packed_inside(const Sema *s, PoolId type)
 static Operand declare_unset(Sema *s, const NodeVarDecl *n, Operand place)
 {
   PoolId zero = zero_value(s, place.type);
-  UnsetLocal local = {s->b.func, place.ir, {0}, n->name.text, n->name.span};
+  UnsetLocal local = {s->b.func, s->b.block, place.ir, {0}, n->name.text, n->name.span};
   if (!pool_is_none(zero)) {
     place_init(s, place, operand_value(s, zero));
     local.zeroing.raw = s->ir->funcs[s->b.func.raw].n_insns - 1;
@@ -1110,19 +1110,11 @@ static Target *find_target(Sema *s, Name label, bool loops_only)
   return NULL;
 }
 
-/* Does the address lie in a variable or a parameter of the function? */
-static bool is_local_address(const Sema *s, IrValue address)
-{
-  const IrInsn *insns = s->ir->funcs[s->b.func.raw].insns;
-  while (insns[address.raw].op == IR_ptr_add)
-    address = insns[address.raw].args[0];
-  return insns[address.raw].op == IR_alloca;
-}
-
 static void emit_return(Sema *s, const NodeReturn *n, Operand value)
 {
   IrValue result = sema_ir(s, value);
-  if (pool_kind(s->pool, value.type) == PK_POINTER_TYPE && is_local_address(s, result)) {
+  const IrFunc *f = &s->ir->funcs[s->b.func.raw];
+  if (pool_kind(s->pool, value.type) == PK_POINTER_TYPE && ir_address_is_local(f, result)) {
     diag_address_of_local(s->diags, n->value->span);
     diag_address_of_local_help(s->diags, n->value->span);
   }
