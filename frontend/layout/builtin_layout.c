@@ -281,6 +281,7 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
     diag_export_name_type(s->diags, call->args.at[1]->span, type);
     if (key.kind == PK_ARRAY_TYPE)
       diag_export_by_pointer(s->diags, call->args.at[1]->span,
+                             pool_eq(is_mutable, POOL(FALSE)) ? "const" : "var",
                              type_text(s->pool, s->arena,
                                        pool_pointer_type(s->pool, true, false,
                                                          key.u.array.element)));

@@ -102,6 +102,15 @@ bool sema_is_exportable(Sema *s, PoolId type)
   return ok;
 }
 
+/* Where the layout promises a pointer: an array, or a pointer to a whole array. */
+static bool lacks_pointer_to_elements(Sema *s, PoolId type, PoolId declared)
+{
+  PoolKey key = pool_key(s->pool, type);
+  if (key.kind == PK_POINTER_TYPE && !key.u.pointer_type.is_many)
+    key = pool_key(s->pool, key.u.pointer_type.pointee);
+  return key.kind == PK_ARRAY_TYPE && pool_kind(s->pool, declared) == PK_POINTER_TYPE;
+}
+
 static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutExport *declared,
                            Span at)
 {
@@ -109,8 +118,9 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
   const char *name = sema_text(s, symbol->name);
   if (!pool_eq(symbol->type, declared->type)) {
     diag_export_type(diags, at, name, declared->type, symbol->type);
-    if (pool_kind(s->pool, symbol->type) == PK_ARRAY_TYPE)
-      diag_export_by_pointer(diags, at, type_text(s->pool, s->arena, declared->type));
+    if (lacks_pointer_to_elements(s, symbol->type, declared->type))
+      diag_export_by_pointer(diags, at, declared->is_mutable ? "var" : "const",
+                             type_text(s->pool, s->arena, declared->type));
     diag_exported_here(diags, declared->span, name);
     return false;
   }
