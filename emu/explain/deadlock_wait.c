@@ -120,10 +120,11 @@ static int blocked_task(const InspectTile *t)
   return ids ? __builtin_ctzll(ids) : -1;
 }
 
-/* Whether a task takes the wavelet once the data task's id, which may be blocked, allows it. */
+/* Whether a task takes the wavelet once the data task's id, which may be blocked, allows it.  No
+ * task takes a control wavelet that has ended an operation. */
 static bool has_task(const ClassCode *cls, unsigned data_id, const InspectWavelet *head)
 {
-  if (!cls)
+  if (!cls || head->kept)
     return false;
   return cls->data_task[data_id] ||
          (head->control && cls->control_task[control_entry(head->payload)]);
