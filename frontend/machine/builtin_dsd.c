@@ -26,6 +26,24 @@ bool dsd_kind_of(PoolId type, DescKind *kind)
   return false;
 }
 
+void dsd_report_argument(Sema *s, const NodeBuiltinCall *call, Span span, unsigned kinds,
+                         PoolId found)
+{
+  const char *names[ARRAY_COUNT(dsd_kinds) + 1];
+  unsigned n = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(dsd_kinds); i++)
+    if (kinds >> dsd_kinds[i].kind & 1)
+      names[n++] = type_text(s->pool, s->arena, dsd_kinds[i].type);
+  if (kinds >> DESC_FIFO & 1)
+    names[n++] = type_text(s->pool, s->arena, POOL(FIFO));
+  const char *want = arena_printf(s->arena, "a %s", names[0]);
+  for (unsigned i = 1; i < n; i++)
+    want = arena_printf(s->arena, "%s%s %s", want, i + 1 < n ? "," : " or", names[i]);
+  diag_dsd_argument(s->diags, span, sema_text(s, call->name.text), want, found);
+  if (pool_kind(s->pool, found) == PK_ARRAY_TYPE && !(kinds >> DESC_FIFO & 1 && n == 1))
+    diag_make_dsd(s->diags, span);
+}
+
 bool dsd_is_comptime(const Sema *s, Operand dsd)
 {
   return operand_is_comptime(dsd) && pool_kind(s->pool, dsd.value) == PK_DSD;
@@ -237,6 +255,15 @@ static Setting *require_setting(Sema *s, Settings *set, const char *name, const 
   return field;
 }
 
+/* Most programs give a tensor access, which stands for the base address, too. */
+static Setting *require_base(Sema *s, Settings *set, const char *what, DsdDraft *draft)
+{
+  Setting *base = require_setting(s, set, "base_address", what, draft);
+  if (!base)
+    diag_tensor_access_form(s->diags, set->span);
+  return base;
+}
+
 enum { MOST_DIMENSIONS = 4 };
 
 /* The elements of a tuple setting (or the one value that stands for a tuple of one), comptime-known
@@ -364,7 +391,7 @@ static Operand make_mem1d(Sema *s, Settings *set)
   draft.desc.global.raw = IR_NO_ID;
   if (!expand_tensor_access(s, set))
     return operand_poison();
-  Setting *base = require_setting(s, set, "base_address", "mem1d_dsd", &draft);
+  Setting *base = require_base(s, set, "mem1d_dsd", &draft);
   Setting *extent = require_setting(s, set, "extent", "mem1d_dsd", &draft);
   if (base)
     draft_base(s, &draft, base->value, base->span);
@@ -477,7 +504,7 @@ static Operand make_mem4d(Sema *s, Settings *set)
   draft.desc.global.raw = IR_NO_ID;
   if (!expand_tensor_access(s, set))
     return operand_poison();
-  Setting *base = require_setting(s, set, "base_address", "mem4d_dsd", &draft);
+  Setting *base = require_base(s, set, "mem4d_dsd", &draft);
   Setting *extent = require_setting(s, set, "extent", "mem4d_dsd", &draft);
   if (base)
     draft_base(s, &draft, base->value, base->span);
@@ -700,8 +727,7 @@ static Operand dsd_arg(Sema *s, const NodeBuiltinCall *call, unsigned mask)
   if (operand_is_poison(o))
     return o;
   if (!dsd_kind_of(o.type, &kind) || !(mask & 1u << kind)) {
-    diag_dsd_argument(s->diags, arg->span, sema_text(s, call->name.text),
-                      o.type);
+    dsd_report_argument(s, call, arg->span, mask, o.type);
     return operand_poison();
   }
   if (s->now.comptime && !operand_is_comptime(o)) {

@@ -148,6 +148,7 @@ static Operand loaded_dsd(Sema *s, const NodeBuiltinCall *call, const Node *n, u
   if (operand_is_poison(o))
     return o;
   o.name = o.name.raw ? o.name : name;
+  PoolId type = o.type;
   if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FIFO) {
     *kind = DESC_FIFO;
     o = fifo_dsd(s, o);
@@ -156,7 +157,7 @@ static Operand loaded_dsd(Sema *s, const NodeBuiltinCall *call, const Node *n, u
   }
   if (kinds >> *kind & 1)
     return o;
-  diag_dsd_argument(s->diags, n->span, sema_text(s, call->name.text), o.type);
+  dsd_report_argument(s, call, n->span, kinds, type);
   return operand_poison();
 }
 

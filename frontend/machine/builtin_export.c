@@ -285,7 +285,14 @@ Operand builtin_rpc(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
   Operand o = sema_rvalue(s, call->args.at[0], POOL(NONE));
-  return operand_is_poison(o) ? o : operand_void();
+  if (operand_is_poison(o))
+    return o;
+  if (!pool_eq(o.type, POOL(COLOR)) && !pool_eq(o.type, POOL(DATA_TASK_ID))) {
+    diag_rpc_target(s->diags, call->args.at[0]->span, o.type);
+    sema_note_usage(s, &call->head);
+    return operand_poison();
+  }
+  return operand_void();
 }
 
 /* ---- by number --------------------------------------------------------------------------- */
@@ -306,8 +313,12 @@ Operand builtin_get_symbol_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   const Node *arg = call->args.at[0];
   Operand o = sema_expr(s, arg, POOL(NONE));
   ExportedSymbol wanted = {0};
-  if (operand_is_poison(o) || !export_of_operand(s, o, arg->span, &wanted))
+  if (operand_is_poison(o))
+    return o;
+  if (!export_of_operand(s, o, arg->span, &wanted)) {
+    sema_note_usage(s, &call->head);
     return operand_poison();
+  }
   for (size_t i = 0; i < arrlenu(s->setup->exports); i++) {
     const ExportedSymbol *e = &s->setup->exports[i];
     if (e->is_func == wanted.is_func && e->target == wanted.target)

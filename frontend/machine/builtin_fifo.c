@@ -207,8 +207,7 @@ static Operand set_fifo_length(Sema *s, const NodeBuiltinCall *call, unsigned wo
   if (operand_is_poison(fifo) || operand_is_poison(length))
     return operand_poison();
   if (!pool_eq(fifo.type, POOL(FIFO))) {
-    diag_dsd_argument(s->diags, arg->span, sema_text(s, call->name.text),
-                      fifo.type);
+    dsd_report_argument(s, call, arg->span, 1 << DESC_FIFO, fifo.type);
     return operand_poison();
   }
   const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];

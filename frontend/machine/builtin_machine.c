@@ -88,7 +88,9 @@ static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *a
   }
   if (is_misbound(s, func) || !is_task_operand(s, o, span))
     return false;
-  diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name));
+  bool takes_data = !local_only && node_fn_decl(s->funcs[func].node)->params.count != 0;
+  diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name),
+                      takes_data ? "@bind_data_task" : "@bind_local_task");
   diag_declared_here(s->diags, node_fn_decl(s->funcs[func].node)->name.span,
                      sema_text(s, s->funcs[func].name));
   return false;
@@ -159,6 +161,8 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
   if (!is_target) {
     diag_bad_target(s->diags, span, target_help(s, local_only), o.type);
     sema_note_makes_one(s, POOL(LOCAL_TASK_ID), o.type, span);
+    if (local_only && pool_eq(o.type, POOL(DATA_TASK_ID)))
+      diag_data_task_starts(s->diags, span);
     return false;
   }
   action->id_kind = kind;

@@ -5,6 +5,9 @@
 #include "frontend/machine/machine.h"
 
 bool dsd_kind_of(PoolId type, DescKind *kind);
+/* Reports that an argument of a builtin is of another type than `kinds`, a bit each DescKind. */
+void dsd_report_argument(Sema *s, const NodeBuiltinCall *call, Span span, unsigned kinds,
+                         PoolId found);
 bool dsd_is_comptime(const Sema *s, Operand dsd);
 /* The type of the elements that a comptime DSD was made for; none if it is not known. */
 PoolId dsd_element(const Sema *s, Operand dsd);

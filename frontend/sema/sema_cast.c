@@ -99,6 +99,26 @@ static Operand convert_to_enum(Sema *s, PoolId value, PoolId type, Span span)
   return operand_poison();
 }
 
+/* Whether a pointer of this type can point to an object of the other type, or into it. */
+static bool points_to(Sema *s, PoolId pointer, PoolId object)
+{
+  PoolKey to = pool_key(s->pool, pointer), key = pool_key(s->pool, object);
+  if (to.kind != PK_POINTER_TYPE)
+    return false;
+  if (to.u.pointer_type.is_many && key.kind == PK_ARRAY_TYPE)
+    object = key.u.array.element;
+  return pool_eq(to.u.pointer_type.pointee, object);
+}
+
+/* An object where a pointer to it is expected, or the other way round. */
+static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span span)
+{
+  if (points_to(s, type, o->type) && !str_is_none(o->name))
+    diag_address_of(s->diags, span);
+  else if (points_to(s, o->type, type) && !pool_key(s->pool, o->type).u.pointer_type.is_many)
+    diag_pointed_to(s->diags, span);
+}
+
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
@@ -110,6 +130,10 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
     if (sema_coercible(s, o, type))
       return sema_coerce(s, o, type, span);
     diag_bad_as(s->diags, span, o.type, type);
+    if (type_is_id(o.type) && is_convertible(s, type))
+      diag_number_of_id(s->diags, span);
+    sema_note_makes_one(s, type, o.type, span);
+    note_pointer_of_one(s, &o, type, span);
     return operand_poison();
   }
   if (pool_kind(s->pool, o.type) == PK_ENUM_TYPE && pool_kind(s->pool, type) == PK_ENUM_TYPE) {
@@ -450,26 +474,6 @@ static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
     diag_lacks_field(s->diags, span, sema_text(s, missing->name), missing->type);
   else if (extra)
     diag_extra_field(s->diags, span, type, sema_text(s, extra->name));
-}
-
-/* Whether a pointer of this type can point to an object of the other type, or into it. */
-static bool points_to(Sema *s, PoolId pointer, PoolId object)
-{
-  PoolKey to = pool_key(s->pool, pointer), key = pool_key(s->pool, object);
-  if (to.kind != PK_POINTER_TYPE)
-    return false;
-  if (to.u.pointer_type.is_many && key.kind == PK_ARRAY_TYPE)
-    object = key.u.array.element;
-  return pool_eq(to.u.pointer_type.pointee, object);
-}
-
-/* An object where a pointer to it is expected, or the other way round. */
-static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span span)
-{
-  if (points_to(s, type, o->type) && !str_is_none(o->name))
-    diag_address_of(s->diags, span);
-  else if (points_to(s, o->type, type) && !pool_key(s->pool, o->type).u.pointer_type.is_many)
-    diag_pointed_to(s->diags, span);
 }
 
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
