@@ -75,7 +75,8 @@ void lint_fifos(Sema *s);
 
 /* ---- lint_unblocks.c ------------------------------------------------------------------------ */
 
-/* Warns of operations that unblock a local task that nothing blocks. */
+/* Warns of operations that unblock a local task that nothing blocks, and of local tasks that are
+ * blocked at the start and that nothing unblocks. */
 void lint_unblocks(Sema *s);
 
 /* ---- lint_locals.c -------------------------------------------------------------------------- */

@@ -177,7 +177,7 @@ bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *
   return true;
 }
 
-static void set_initial_state(Sema *s, Action a, bool is_block)
+static void set_initial_state(Sema *s, Action a, bool is_block, Span at)
 {
   MachineSetup *setup = s->setup;
   if (a.id_kind == ID_MICROTHREAD) {
@@ -189,6 +189,8 @@ static void set_initial_state(Sema *s, Action a, bool is_block)
   uint64_t bit = (uint64_t)1 << a.id;
   setup->blocked = is_block ? setup->blocked | bit : setup->blocked & ~bit;
   setup->unblocked = is_block ? setup->unblocked & ~bit : setup->unblocked | bit;
+  if (is_block)
+    setup->blocked_span[a.id] = at;
 }
 
 static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_block)
@@ -200,7 +202,7 @@ static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_bl
   if (!sema_action_target(s, o, arg->span, false, &action, &id))
     return operand_poison();
   if (at_top(s)) {
-    set_initial_state(s, action, is_block);
+    set_initial_state(s, action, is_block, arg->span);
     return operand_void();
   }
   if (ir_value_is_none(id))

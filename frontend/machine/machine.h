@@ -90,6 +90,7 @@ typedef struct MachineSetup {
   TaskSlot control_tasks[MAX_TASK_IDS];
   uint64_t active, blocked, unblocked;
   Span active_span[MAX_TASK_IDS];        /* the @activate of each that is active */
+  Span blocked_span[MAX_TASK_IDS];       /* what @block names, of each that is blocked */
   Span color_span[MAX_TASK_IDS];         /* a color that stands for a task, maybe not bound yet */
   bool binds_by_color;                   /* @bind_task is used */
   uint32_t *misbound;                    /* stb_ds: functions whose binding has an error */
@@ -115,9 +116,9 @@ typedef struct MachineSetup {
   Span flushed_span[2][MAX_QUEUES];      /* where the queue is flushed first; off 0: nowhere */
   StrId color_names[MAX_COLORS];
   /* Of fabric DSDs that are data of variables: colors by direction (0 input), and the tasks that
-   * they activate. */
+   * they activate and unblock. */
   uint32_t stored_colors[2];
-  uint64_t stored_tasks;
+  uint64_t stored_tasks, stored_unblocks;
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);

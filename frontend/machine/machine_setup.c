@@ -403,6 +403,11 @@ uint64_t setup_started_task(Action action)
   return activates ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
 }
 
+static uint64_t unblocked_task(Action action)
+{
+  return action.kind == ACT_UNBLOCK ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
+}
+
 static uint64_t started_by_setting(uint16_t setting)
 {
   Action action = {0};
@@ -430,6 +435,7 @@ IrDesc setup_stored_desc(Sema *s, IrDesc stored)
     if (d->color < MAX_COLORS)
       s->setup->stored_colors[d->kind == DESC_FABOUT] |= 1u << d->color;
     s->setup->stored_tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
+    s->setup->stored_unblocks |= unblocked_task(d->done) | unblocked_task(d->on_control);
   }
   return desc;
 }
