@@ -647,30 +647,45 @@ static RARE void move_copy(Visit *v, RouterTurn *r, FastColor *c, unsigned slot,
   input_push(v, queue, color, w);
 }
 
-/* The oldest wavelet of the color can be seen. */
+/* Anything but plain data on checked routes. */
+static RARE void move_odd(Visit *v, RouterTurn *r, FastColor *c, unsigned slot)
+{
+  FastWavelet w = c->w[0];
+  PortMask to;
+  bool counted = false;
+  if (odd_outputs(v, c, v->tile->set->color_of[slot], &w, &to, &counted) && !(to & r->claimed))
+    move_any(v, r, c, slot, w, to, counted);
+}
+
+static HOT void move_copies(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, PortMask to)
+{
+  unsigned copy = copy_port(c, to);
+  if (LIKELY(copy != PORT_COUNT))
+    move_copy(v, r, c, slot, copy);
+  else
+    move_any(v, r, c, slot, c->w[0], to, false);
+}
+
+/* The oldest wavelet of the color can be seen.  Mostly it is plain data on checked routes, which
+ * have outputs; and often another color has taken one of them in this cycle. */
 static HOT void move_color(Visit *v, RouterTurn *r, unsigned slot)
 {
   FastColor *c = &v->tile->colors[slot];
-  FastWavelet w = c->w[0];
   PortMask to = c->route & ROUTE_TX;
-  bool counted = false;
+  bool odd = (c->w[0].meta & (META_CONTROL | META_ADVANCE)) ||
+             (c->route & ROUTE_ODD) != ROUTE_CHECKED;
+  if (!UNLIKELY(odd) && (to & r->claimed))
+    return;
   if (!(open_at_start(v, c) & OPEN_COUNT))
     return;
-  bool odd = (w.meta & (META_CONTROL | META_ADVANCE)) || (c->route & ROUTE_ODD) != ROUTE_CHECKED;
-  if (UNLIKELY(odd) &&
-      !odd_outputs(v, c, v->tile->set->color_of[slot], &w, &to, &counted))
-    return;
-  if (to & r->claimed)
-    return;
-  unsigned copy = UNLIKELY(odd) || !(to & (to - 1)) ? (unsigned)PORT_COUNT : copy_port(c, to);
-  if (copy != PORT_COUNT)
-    move_copy(v, r, c, slot, copy);
-  else if (UNLIKELY(odd) || (to & (to - 1)))
-    move_any(v, r, c, slot, w, to, counted);
+  if (UNLIKELY(odd))
+    move_odd(v, r, c, slot);
+  else if (to & (to - 1))
+    move_copies(v, r, c, slot, to);
   else if (to == port_bit(PORT_RAMP))
-    move_down(v, r, c, slot, w);
+    move_down(v, r, c, slot, c->w[0]);
   else
-    move_on(v, r, c, slot, w, to);
+    move_on(v, r, c, slot, c->w[0], to);
 }
 
 /* Colors are visited cyclically from the one after the color served first in the last cycle
