@@ -14,13 +14,13 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
          "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
          "planned_allgather", "planned_reduce_scatter", "split_allreduce",
          "wide_allreduce", "stream_allreduce", "vector_allreduce", "alltoall_short",
-         "planned_alltoall", "alltoall_both"]
+         "planned_alltoall", "alltoall_both", "gather", "scatter", "ring_reduce", "jump"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
  PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE,
  STREAM_ALLREDUCE, VECTOR_ALLREDUCE, ALLTOALL_SHORT,
- PLANNED_ALLTOALL, ALLTOALL_BOTH) = range(26)
+ PLANNED_ALLTOALL, ALLTOALL_BOTH, GATHER, SCATTER, RING_REDUCE, JUMP) = range(30)
 TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
 ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE, STREAM_ALLREDUCE, VECTOR_ALLREDUCE)
 ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE,
@@ -30,7 +30,7 @@ WITH_TASK = (ALLGATHER, REDUCE_SCATTER, SCAN, EXSCAN, BARRIER, ALLTOALL, ALLTOAL
              STREAM_ALLREDUCE, VECTOR_ALLREDUCE, *ALWAYS_WITH_TASK)
 GATHERS = (ALLGATHER, ALLGATHER_V, TWO_WAY_GATHER, PLANNED_ALLGATHER)
 SCATTERS = (REDUCE_SCATTER, REDUCE_SCATTER_V, TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER)
-REDUCTIONS = (*SCATTERS, SCAN, EXSCAN, *ALLREDUCES)
+REDUCTIONS = (*SCATTERS, SCAN, EXSCAN, *ALLREDUCES, RING_REDUCE, JUMP)
 BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
 BY_HALVES = (ALLTOALL_SHORT, ALLTOALL_BOTH)
 RECTANGLE_EXCHANGES = (ALLTOALL_2D, ALLTOALL_SHORT, PLANNED_ALLTOALL, ALLTOALL_BOTH)
@@ -87,13 +87,13 @@ class Calls:
     def words_sent(self, i):
         if self.kind in EXCHANGES:
             return int(self.pairs[i].sum(axis=1).max())
-        whole = self.kind in (*SCATTERS, SCATTER_V)
+        whole = self.kind in (*SCATTERS, SCATTER_V, SCATTER)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def words_received(self, i):
         if self.kind in EXCHANGES:
             return int(self.pairs[i].sum(axis=0).max())
-        whole = self.kind in (*GATHERS, GATHER_V)
+        whole = self.kind in (*GATHERS, GATHER_V, GATHER)
         return int(self.counts[i].sum()) if whole else int(self.counts[i].max())
 
     def firsts(self, i):
@@ -105,12 +105,12 @@ def expected(config, calls, i, sent):
     `send` of the call."""
     P, kind = calls.P, config["kind"]
     counts, firsts = calls.counts[i], calls.firsts(i)
-    if kind == SCATTER_V:
-        return [sent[P // 2][firsts[p]:firsts[p + 1]] for p in range(P)]
-    if kind in (*GATHERS, GATHER_V):
+    if kind in (SCATTER_V, SCATTER):
+        return [sent[config["root"]][firsts[p]:firsts[p + 1]] for p in range(P)]
+    if kind in (*GATHERS, GATHER_V, GATHER):
         everything = numpy.concatenate([sent[p][:counts[p]] for p in range(P)])
-        on_root = kind == GATHER_V
-        return [everything if p == P // 2 or not on_root else None for p in range(P)]
+        on_root = kind in (GATHER_V, GATHER)
+        return [everything if p == config["root"] or not on_root else None for p in range(P)]
     if kind in EXCHANGES:
         begins = numpy.cumsum(calls.pairs[i], axis=1) - calls.pairs[i]
         return [numpy.concatenate([sent[p][begins[p, q]:begins[p, q] + calls.pairs[i][p, q]]
@@ -120,10 +120,14 @@ def expected(config, calls, i, sent):
         return [sent[(p - way) % P][:calls.lengths[i]] for p in range(P)]
     function = lines.FUNCTIONS[config["operation"]]
     with numpy.errstate(over="ignore"):
-        if kind in (*SCATTERS, *ALLREDUCES):
+        if kind in (*SCATTERS, *ALLREDUCES, RING_REDUCE, JUMP):
             total = sent[0].copy()
             for p in range(1, P):
                 total = function(total, sent[p])
+            if kind == RING_REDUCE:
+                return [total if p == root_of(calls, i) else sent[p] for p in range(P)]
+            if kind == JUMP:
+                return [total if p == config["root"] else None for p in range(P)]
             return ([total[:counts[p]] for p in range(P)] if kind in ALLREDUCES
                     else [total[firsts[p]:firsts[p + 1]] for p in range(P)])
         if kind in (SCAN, EXSCAN):
@@ -135,7 +139,8 @@ def expected(config, calls, i, sent):
 
 
 def root_of(calls, i):
-    """The root of the i-th broadcast; tests/stdlib/streams/pe.csl has the same rule."""
+    """The root of the i-th broadcast from any tile or ring reduction; the rule is that of
+    tests/stdlib/streams/pe.csl."""
     return (7 * i + 3) % calls.P
 
 
@@ -152,6 +157,7 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     each tile came to each call and left it."""
     config = {**DEFAULTS, **settings}
     config["with_task"] |= config["kind"] in ALWAYS_WITH_TASK
+    config.setdefault("root", config["width"] * config["height"] // 2)
     random = numpy.random.default_rng(seed)
     calls = Calls(config, lengths, random)
     shape = (config["height"], config["width"])
@@ -209,9 +215,12 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
             part = slice(int(calls.recv_at[i]), int(calls.recv_at[i]) + calls.lengths[i])
             want[..., part] = inputs["recv"][*order[root_of(calls, i)], part]
         for (y, x), numbers in zip(order, expected(config, calls, i, parts)):
+            begin = int(calls.recv_at[i])
             if numbers is not None:
-                begin = int(calls.recv_at[i])
                 want[y, x, begin:begin + len(numbers)] = numbers
+            elif config["kind"] == JUMP:           # scratch of the tiles that are not the root
+                scratch = slice(begin, begin + calls.lengths[i])
+                want[y, x, scratch] = after[y, x, scratch]
     numpy.testing.assert_array_equal(after, want, err_msg=f"{config}, lengths {lengths}")
     return stamps_of(folder, config, calls)
 
@@ -221,26 +230,69 @@ OPERATIONS = {ALLGATHER: "allgather", REDUCE_SCATTER: "reduce-scatter", SCAN: "s
               ALLTOALL_2D: "alltoall", ALLTOALL_SHORT: "alltoall", ALLTOALL_BOTH: "alltoall",
               TWO_WAY_SCATTER: "reduce-scatter",
               TWO_WAY_GATHER: "allgather", SPLIT_ALLREDUCE: "allreduce",
-              STREAM_ALLREDUCE: "allreduce"}
+              STREAM_ALLREDUCE: "allreduce", GATHER: "gather", SCATTER: "scatter",
+              BROADCAST_ANY: "broadcast", RING_REDUCE: "reduce", JUMP: "reduce"}
+OF_A_ROOT = (GATHER, SCATTER, BROADCAST_ANY, RING_REDUCE, JUMP)
+PATTERNS = {SPLIT_ALLREDUCE: "split", STREAM_ALLREDUCE: "stream", ALLTOALL_SHORT: "short",
+            ALLTOALL_BOTH: "both", BROADCAST_ANY: "any", RING_REDUCE: "ring", JUMP: "jump-chain"}
 
 
-def predicted(kind, tiles, length, with_task=0, scheme=WHOLE, arch="wse2"):
-    """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
+def predicted(kind, tiles, length, with_task=0, scheme=WHOLE, arch="wse2", root=0):
+    """Cycles by the model; `tiles` is a number, or a pair for a rectangle, and so is `root`."""
     pattern = (("whole", "halves")[scheme] if kind in TWO_WAYS
-               else "split" if kind == SPLIT_ALLREDUCE
-               else "stream" if kind == STREAM_ALLREDUCE
-               else "short" if kind == ALLTOALL_SHORT
-               else "both" if kind == ALLTOALL_BOTH
-               else "task" if with_task else "line")
+               else PATTERNS.get(kind, "task" if with_task else "line"))
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
+    at = f"{root}" if isinstance(root, int) else f"{root[0]},{root[1]}"
     return int(harness.run([harness.tool("wse-model"), "predict", f"--op={OPERATIONS[kind]}",
-                            f"--pattern={pattern}", shape, f"--arch={arch}",
+                            f"--pattern={pattern}", shape, f"--arch={arch}", f"--root={at}",
                             f"--len={max(length, 1)}"]).out)
 
 
 def cycles_of(stamps, call=0):
     """From the last tile's coming to the last one's leaving."""
     return int(stamps[call, :, 1].max() - stamps[call, :, 0].max())
+
+
+def point_of_a_root(random, kind):
+    """Tiles (for a broadcast a rectangle), elements, their type and the root of a random call."""
+    width = lines.log_uniform(random, 2, 200)
+    height = 1
+    if kind == BROADCAST_ANY:
+        width, height = (lines.log_uniform(random, 1, 14), lines.log_uniform(random, 2, 14))
+    tiles = width * height
+    most = max(1, min(500, 3000 // tiles)) if kind in (GATHER, SCATTER) else 500
+    n = lines.log_uniform(random, 1, most)
+    root = int(random.choice([0, tiles - 1, random.integers(0, tiles)]))
+    types = 3 if kind in REDUCTIONS else 6                 # those that the machine adds by vectors
+    return {"kind": kind, "width": width, "height": height, "root": root,
+            "element": int(random.integers(0, types)),
+            "shape": lines.RECTANGLE if kind == BROADCAST_ANY else lines.ROW}, n
+
+
+def words_of(kind, element, n):
+    """Wavelets of n elements: a pair of 16 bits is one, where the operation takes pairs."""
+    if element not in (1, 2, 3):
+        return n
+    if kind in (GATHER, SCATTER):
+        return n // 2 if n % 2 == 0 else n
+    return (n + 1) // 2
+
+
+def cycles_of_a_root(folder, config, n, arch):
+    """Cycles of the point's call, and those of the model."""
+    kind, width = config["kind"], config["width"]
+    is_wide = kind in OF_RECTANGLES
+    stamps = run(folder, config, (n,), arch=arch)
+    root = root_of_call(config, width * config["height"])
+    model = predicted(kind, (width, config["height"]) if is_wide else width,
+                      words_of(kind, config["element"], n), arch=arch,
+                      root=(root % width, root // width) if is_wide else root)
+    return cycles_of(stamps), model
+
+
+def root_of_call(config, tiles):
+    """The root of the first call; broadcasts from any tile and ring reductions choose it by number."""
+    return 3 % tiles if config["kind"] in (BROADCAST_ANY, RING_REDUCE) else config["root"]
 
 
 def random_config(random, kind, most_tiles, longest, calls):

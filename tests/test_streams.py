@@ -373,6 +373,22 @@ def test_nobody_leaves_a_barrier_before_all_have_come(tmp_path, width, height):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("kind", streams.OF_A_ROOT)
+def test_calls_to_or_from_a_root_are_near_the_model(tmp_path, kind, arch):
+    """At the ends of a line and inside, at a single element and at many; and at a random point."""
+    width, height = (6, 4) if kind in streams.OF_RECTANGLES else (24, 1)
+    shape = lines.RECTANGLE if kind in streams.OF_RECTANGLES else lines.ROW
+    points = [({"kind": kind, "width": width, "height": height, "root": root, "element": 0,
+                "shape": shape}, n) for root in (0, 9, 23) for n in (1, 80)]
+    points.append(streams.point_of_a_root(harness.commit_random(f"root {kind} {arch}"), kind))
+    for config, n in points:
+        cycles, model = streams.cycles_of_a_root(tmp_path, config, n, arch)
+        assert cycles <= 1.05 * model + 64, (config, n)
+        assert cycles >= 0.95 * model - 64, (config, n)
+
+
+@pytest.mark.long
 def test_cycles_are_near_the_model(tmp_path):
     """The short form of the claim collectives_streams."""
     for kind, with_task, width, n in ((streams.ALLGATHER, 1, 13, 30), (streams.ALLGATHER, 0, 9, 50),

@@ -90,9 +90,10 @@ static void print_help(void)
        "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
        "                   calls with a completion task: allgather, reduce-scatter (also with\n"
        "                   whole and halves, the schemes of rings both ways); with line:\n"
-       "                   alltoall, scan, exclusive-scan, barrier\n"
+       "                   alltoall, scan, exclusive-scan, barrier, gather, scatter\n"
        "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
        "                   reduce also ring, jump-chain, jump-tree, jump-two-phase;\n"
+       "                   broadcast also any, from a root that the program chooses;\n"
        "                   allreduce also ring, butterfly, and as the library carries them\n"
        "                   out: library-ring, library-butterfly, exchange, split,\n"
        "                   stream\n"
@@ -296,7 +297,8 @@ static int check_query(const Query *q)
   static const char *const ops[] = {"reduce",         "broadcast", "allreduce",
                                     "allgather",      "reduce-scatter",
                                     "alltoall",       "scan",      "exclusive-scan",
-                                    "barrier",        NULL};
+                                    "barrier",        "gather",    "scatter",
+                                    NULL};
   if (!one_of(q->command, commands))
     return usage_error("no such command", q->command);
   if (strcmp(q->command, "gemm") == 0)
@@ -306,7 +308,7 @@ static int check_query(const Query *q)
   bool is_tree = strcmp(q->command, "tree") == 0;
   if (!is_tree && !one_of(q->op, ops))
     return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, "
-                       "alltoall, scan, exclusive-scan or barrier", q->op);
+                       "alltoall, scan, exclusive-scan, barrier, gather or scatter", q->op);
   if (q->length == 0)
     return usage_error("--len is missing", NULL);
   if ((q->tiles == 0) == (q->grid[0] == 0))

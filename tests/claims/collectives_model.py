@@ -2,7 +2,9 @@
 """The lemmas of the performance model for allreduces as the library runs them, against
 emulated programs: on wse2 butterfly within 5 % and 40 cycles over a grid of tiles, groups and
 lengths, on both machines ring within 8 cycles per step and 32, exchange at most 64 over the model.
-About 4 minutes.
+Gather, scatter, broadcasts and ring reductions to roots that the program chooses, and jumps:
+within the model + 64 + 5 % at 200 random points, from the commit's hash.  ROOT_POINTS sets another
+number.  About 6 minutes.
 """
 import os
 import sys
@@ -15,11 +17,14 @@ from claims import Claims, harness
 sys.path.insert(0, str(harness.SAMPLES / "study"))
 import programs  # noqa: E402
 import collectives_measure as measure  # noqa: E402
+import streams_run as streams  # noqa: E402
 
 TILES = (2, 3, 5, 7, 8, 13, 16, 27, 50, 64, 125, 200, 400, 512)
 GROUPS = (2, 3, 4, 6, 9, 16)
 LENGTHS = (1, 10, 50, 200, 1000)
 MOST_WORK = 1.5e6        # tiles times group times elements
+ROOT_POINTS = int(os.environ.get("ROOT_POINTS", "200"))
+SLACK, FACTOR = 64, 1.05
 
 
 def emulated(kind, arch, P, B, G):
@@ -45,6 +50,22 @@ def compare(pool, claims, name, kind, arch, points, bound):
     print(f"{name}, {arch}: median {off[len(off) // 2]:.1%}, most {off[-1]:.1%} off the model")
 
 
+def compare_roots(pool, claims, arch):
+    """Calls to or from a root, at half of the points."""
+    def one(i):
+        kind = streams.OF_A_ROOT[i % len(streams.OF_A_ROOT)]
+        config, n = streams.point_of_a_root(harness.commit_random(f"roots {arch} {i}"), kind)
+        with tempfile.TemporaryDirectory(prefix="claim-") as folder:
+            return config, n, *streams.cycles_of_a_root(Path(folder), config, n, arch)
+
+    for config, n, cycles, model in pool.map(one, range(ROOT_POINTS // 2)):
+        tiles = f"{config['width']} x {config['height']} tiles"
+        name = f"{streams.KINDS[config['kind']]}, {arch}, {tiles}, root {config['root']}"
+        element = streams.lines.TYPE_NAMES[config["element"]]
+        claims.at_most(f"{name}, {n} elements of {element}: cycles", cycles,
+                       round(FACTOR * model + SLACK))
+
+
 def main():
     claims = Claims()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -56,6 +77,7 @@ def main():
         for arch in ("wse2", "wse3"):
             compare(pool, claims, "library-ring", "ring allreduce", arch, points,
                     lambda _, point: 2 * (point[0] - 1) * 8 + 32)
+            compare_roots(pool, claims, arch)
     for arch in ("wse2", "wse3"):
         for B in LENGTHS:
             model = measure.predicted_allreduce("exchange", 2, B, arch=arch)
