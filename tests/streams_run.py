@@ -291,7 +291,7 @@ def cycles_of_a_root(folder, config, n, arch):
 
 
 def root_of_call(config, tiles):
-    """The root of the first call; broadcasts from any tile and ring reductions choose it by number."""
+    """The root of the first call; two of these kinds choose it by number."""
     return 3 % tiles if config["kind"] in (BROADCAST_ANY, RING_REDUCE) else config["root"]
 
 
