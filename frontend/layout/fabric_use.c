@@ -304,7 +304,7 @@ static void note_setup(UseWalk *w)
     for (uint8_t c = 0; c < MAX_COLORS; c++)
       if (setup->stored_colors[is_output] >> c & 1)
         lose_descriptor(w, &(Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN, .color = c});
-  w->unclear_tasks |= setup_tasks_beside_code(w->s);
+  w->unclear_tasks |= setup_tasks_beside_code(w->s, ACT_ACTIVATE);
   for (uint32_t i = 0; i < w->m->n_dsrs; i++)
     lose_descriptor(w, &w->m->dsrs[i].desc.desc);
   for (uint32_t i = 0; i < w->m->n_configs; i++)

@@ -57,6 +57,9 @@ void programs_free(Programs *programs);
 void lint_program(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
+/* Tasks that instructions can activate or unblock, a bit each; all, where an id is not known.
+ * runs: by function, whether it counts; NULL: each does. */
+uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind);
 /* Warns of parameters without a value and, in declarations that nothing uses, of calls of builtins
  * that do not exist; also for a layout. */
 void lint_declarations(Sema *s);

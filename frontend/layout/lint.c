@@ -654,33 +654,35 @@ static const LintFlow *function_end(Overlaps *o, uint32_t func)
 
 /* ---- what runs on the tile ------------------------------------------------------------------- */
 
-/* Tasks that the instruction can start, a bit each. */
-static uint64_t started_by(const IrFunc *f, const IrInsn *insn)
+/* Tasks that the instruction can activate or unblock, itself or by operations with its DSD, a bit
+ * each. */
+static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind kind)
 {
   Action action = {0};
+  bool is_action = insn->field == DSRF_DONE || insn->field == DSRF_CONTROL;
   if (insn->op == IR_dsd_const)
-    return setup_started_task(insn->u.desc->desc.done) |
-           setup_started_task(insn->u.desc->desc.on_control);
-  bool sets = insn->op == IR_dsd_set &&
-              (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL);
-  if (!sets && insn->op != IR_activate)
+    return setup_task_of(insn->u.desc->desc.done, kind) |
+           setup_task_of(insn->u.desc->desc.on_control, kind);
+  if (insn->op == IR_dsr_set && is_action)
+    return UINT64_MAX;
+  bool sets = insn->op == IR_dsd_set && is_action;
+  if (!sets && insn->op != (kind == ACT_ACTIVATE ? IR_activate : IR_unblock))
     return 0;
   const IrInsn *value = &f->insns[insn->args[sets].raw];
   if (value->op != IR_const)
     return UINT64_MAX;
   if (!sets)
     return UINT64_C(1) << value->imm % MAX_TASK_IDS;
-  return action_decode((uint16_t)value->imm, &action) ? setup_started_task(action) : 0;
+  return action_decode((uint16_t)value->imm, &action) ? setup_task_of(action, kind) : 0;
 }
 
-/* The tasks that running functions start. */
-static uint64_t started_tasks(const Sema *s, const bool *runs)
+uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
 {
   uint64_t tasks = 0;
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
-    for (uint32_t i = 1; runs[n] && i < s->ir->funcs[n].n_insns; i++)
+    for (uint32_t i = 1; (!runs || runs[n]) && i < s->ir->funcs[n].n_insns; i++)
       if (!s->ir->funcs[n].insns[i].dead)
-        tasks |= started_by(&s->ir->funcs[n], &s->ir->funcs[n].insns[i]);
+        tasks |= tasks_of_insn(&s->ir->funcs[n], &s->ir->funcs[n].insns[i], kind);
   return tasks;
 }
 
@@ -714,14 +716,14 @@ static bool *running_functions(Sema *s)
 {
   const IrModule *ir = s->ir;
   bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
-  uint64_t started = s->setup->active | setup_tasks_beside_code(s), before;
+  uint64_t started = s->setup->active | setup_tasks_beside_code(s, ACT_ACTIVATE), before;
   do {
     const bool *waits = waiting_tasks(s, started);
     for (uint32_t f = 0; f < ir->n_funcs; f++)
       if (ir->funcs[f].address_taken && !waits[f])
         mark_called(ir, f, runs);
     before = started;
-    started |= started_tasks(s, runs);
+    started |= lint_tasks_of_code(s, runs, ACT_ACTIVATE);
   } while (started != before);
   return runs;
 }

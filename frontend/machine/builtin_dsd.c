@@ -40,7 +40,7 @@ void dsd_report_argument(Sema *s, const NodeBuiltinCall *call, Span span, unsign
   for (unsigned i = 1; i < n; i++)
     want = arena_printf(s->arena, "%s%s %s", want, i + 1 < n ? "," : " or", names[i]);
   diag_dsd_argument(s->diags, span, sema_text(s, call->name.text), want, found);
-  if (pool_kind(s->pool, found) == PK_ARRAY_TYPE && !(kinds >> DESC_FIFO & 1 && n == 1))
+  if (pool_kind(s->pool, found) == PK_ARRAY_TYPE && kinds != 1u << DESC_FIFO)
     diag_make_dsd(s->diags, span);
 }
 

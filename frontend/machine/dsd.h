@@ -5,7 +5,7 @@
 #include "frontend/machine/machine.h"
 
 bool dsd_kind_of(PoolId type, DescKind *kind);
-/* Reports that an argument of a builtin is of another type than `kinds`, a bit each DescKind. */
+/* Reports that an argument of a builtin is none of these kinds, a bit for each DescKind. */
 void dsd_report_argument(Sema *s, const NodeBuiltinCall *call, Span span, unsigned kinds,
                          PoolId found);
 bool dsd_is_comptime(const Sema *s, Operand dsd);

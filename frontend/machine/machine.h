@@ -116,9 +116,9 @@ typedef struct MachineSetup {
   Span flushed_span[2][MAX_QUEUES];      /* where the queue is flushed first; off 0: nowhere */
   StrId color_names[MAX_COLORS];
   /* Of fabric DSDs that are data of variables: colors by direction (0 input), and the tasks that
-   * they activate and unblock. */
+   * their actions name, by ActionKind. */
   uint32_t stored_colors[2];
-  uint64_t stored_tasks, stored_unblocks;
+  uint64_t stored_tasks[ACT_TERMINATE + 1];
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
@@ -165,10 +165,12 @@ void setup_choose_queues(Sema *s);
 IrDesc setup_resolve(Sema *s, IrDesc desc);
 /* The same for initial data: what such a descriptor names may be used anywhere. */
 StoredDesc setup_stored_desc;
+/* The task that the action names, as a bit; 0: none, or the action is of another kind. */
+uint64_t setup_task_of(Action action, ActionKind kind);
 /* The task that the action activates, as a bit; 0: none. */
 uint64_t setup_started_task(Action action);
-/* Those that stored descriptors, preset DSRs and FIFOs may start, a bit each. */
-uint64_t setup_tasks_beside_code(const Sema *s);
+/* Those that stored descriptors, preset DSRs and FIFOs may activate or unblock, a bit each. */
+uint64_t setup_tasks_beside_code(const Sema *s, ActionKind kind);
 void setup_finish(Sema *s);
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,

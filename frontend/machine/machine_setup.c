@@ -397,33 +397,31 @@ IrDesc setup_resolve(Sema *s, IrDesc desc)
   return desc;
 }
 
-uint64_t setup_started_task(Action action)
+uint64_t setup_task_of(Action action, ActionKind kind)
 {
-  bool activates = action.kind == ACT_ACTIVATE && action.id_kind == ID_TASK;
-  return activates ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
+  bool names_one = action.kind == kind && action.id_kind == ID_TASK;
+  return names_one ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
 }
 
-static uint64_t unblocked_task(Action action)
-{
-  return action.kind == ACT_UNBLOCK ? UINT64_C(1) << action.id % MAX_TASK_IDS : 0;
-}
+uint64_t setup_started_task(Action action) { return setup_task_of(action, ACT_ACTIVATE); }
 
-static uint64_t started_by_setting(uint16_t setting)
+static uint64_t task_of_setting(uint16_t setting, ActionKind kind)
 {
   Action action = {0};
-  return action_decode(setting, &action) ? setup_started_task(action) : 0;
+  return action_decode(setting, &action) ? setup_task_of(action, kind) : 0;
 }
 
-uint64_t setup_tasks_beside_code(const Sema *s)
+uint64_t setup_tasks_beside_code(const Sema *s, ActionKind kind)
 {
   const MachineSetup *setup = s->setup;
-  uint64_t tasks = setup->stored_tasks;
+  uint64_t tasks = setup->stored_tasks[kind];
   for (uint32_t i = 0; i < s->ir->n_dsrs; i++) {
     const Descriptor *d = &s->ir->dsrs[i].desc.desc;
-    tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
+    tasks |= setup_task_of(d->done, kind) | setup_task_of(d->on_control, kind);
   }
   for (size_t i = 0; i < arrlenu(setup->fifos); i++)
-    tasks |= started_by_setting(setup->fifos[i].push) | started_by_setting(setup->fifos[i].pop);
+    tasks |= task_of_setting(setup->fifos[i].push, kind) |
+             task_of_setting(setup->fifos[i].pop, kind);
   return tasks;
 }
 
@@ -434,8 +432,9 @@ IrDesc setup_stored_desc(Sema *s, IrDesc stored)
   if (d->kind == DESC_FABIN || d->kind == DESC_FABOUT) {
     if (d->color < MAX_COLORS)
       s->setup->stored_colors[d->kind == DESC_FABOUT] |= 1u << d->color;
-    s->setup->stored_tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
-    s->setup->stored_unblocks |= unblocked_task(d->done) | unblocked_task(d->on_control);
+    for (ActionKind kind = ACT_ACTIVATE; kind <= ACT_UNBLOCK; kind++)
+      s->setup->stored_tasks[kind] |=
+        setup_task_of(d->done, kind) | setup_task_of(d->on_control, kind);
   }
   return desc;
 }
