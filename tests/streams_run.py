@@ -125,7 +125,7 @@ def expected(config, calls, i, sent):
             for p in range(1, P):
                 total = function(total, sent[p])
             if kind == RING_REDUCE:
-                return [total if p == root_of(calls, i) else sent[p] for p in range(P)]
+                return [total if p == chosen_root(calls.P, i) else sent[p] for p in range(P)]
             if kind == JUMP:
                 return [total if p == config["root"] else None for p in range(P)]
             return ([total[:counts[p]] for p in range(P)] if kind in ALLREDUCES
@@ -138,10 +138,10 @@ def expected(config, calls, i, sent):
     return [None] * P
 
 
-def root_of(calls, i):
-    """The root of the i-th broadcast from any tile or ring reduction; the rule is that of
-    tests/stdlib/streams/pe.csl."""
-    return (7 * i + 3) % calls.P
+def chosen_root(tiles, call):
+    """The root of a broadcast from any tile or a ring reduction, by the number of the call; the rule
+    is that of tests/stdlib/streams/pe.csl."""
+    return (7 * call + 3) % tiles
 
 
 def stamps_of(folder, config, calls):
@@ -213,7 +213,7 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
         parts = [inputs["send"][y, x, at:at + calls.sends[i]] for y, x in order]
         if config["kind"] == BROADCAST_ANY:
             part = slice(int(calls.recv_at[i]), int(calls.recv_at[i]) + calls.lengths[i])
-            want[..., part] = inputs["recv"][*order[root_of(calls, i)], part]
+            want[..., part] = inputs["recv"][*order[chosen_root(calls.P, i)], part]
         for (y, x), numbers in zip(order, expected(config, calls, i, parts)):
             begin = int(calls.recv_at[i])
             if numbers is not None:
@@ -248,6 +248,11 @@ def predicted(kind, tiles, length, with_task=0, scheme=WHOLE, arch="wse2", root=
                             f"--len={max(length, 1)}"]).out)
 
 
+def most_cycles(model):
+    """What a call may take for which the model predicts so many cycles."""
+    return 1.05 * model + 64
+
+
 def cycles_of(stamps, call=0):
     """From the last tile's coming to the last one's leaving."""
     return int(stamps[call, :, 1].max() - stamps[call, :, 0].max())
@@ -271,7 +276,7 @@ def point_of_a_root(random, kind):
 
 def words_of(kind, element, n):
     """Wavelets of n elements: a pair of 16 bits is one, where the operation takes pairs."""
-    if element not in (1, 2, 3):
+    if lines.TYPES[element]().itemsize > 2:
         return n
     if kind in (GATHER, SCATTER):
         return n // 2 if n % 2 == 0 else n
@@ -283,16 +288,12 @@ def cycles_of_a_root(folder, config, n, arch):
     kind, width = config["kind"], config["width"]
     is_wide = kind in OF_RECTANGLES
     stamps = run(folder, config, (n,), arch=arch)
-    root = root_of_call(config, width * config["height"])
+    by_number = kind in (BROADCAST_ANY, RING_REDUCE)
+    root = chosen_root(width * config["height"], 0) if by_number else config["root"]
     model = predicted(kind, (width, config["height"]) if is_wide else width,
                       words_of(kind, config["element"], n), arch=arch,
                       root=(root % width, root // width) if is_wide else root)
     return cycles_of(stamps), model
-
-
-def root_of_call(config, tiles):
-    """The root of the first call; two of these kinds choose it by number."""
-    return 3 % tiles if config["kind"] in (BROADCAST_ANY, RING_REDUCE) else config["root"]
 
 
 def random_config(random, kind, most_tiles, longest, calls):

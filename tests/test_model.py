@@ -124,6 +124,13 @@ def test_allreduces_of_the_library():
                                     "--len=1", expect=2).err
 
 
+@pytest.mark.parametrize("op", ["gather", "scatter"])
+def test_gathers_and_scatters_have_a_model_for_lines_alone(op):
+    query = ("predict", f"--op={op}", "--len=7")
+    assert "another shape" in model(*query, "--pattern=line", "--grid=3x2", expect=2).err
+    assert "no such pattern" in model(*query, "--pattern=any", "--pes=3", expect=2).err
+
+
 def test_the_butterfly_of_three_is_never_the_fastest():
     """The sweep of the thesis, 3^2 to 3^7 tiles; of its lengths, 1 to 4096, some."""
     random = harness.commit_random("butterfly sweep")

@@ -25,7 +25,7 @@ comptime { @bind_local_task(go, id); @activate(id); }
 """
 LIMIT = 500_000
 SOON = "--progress=0.2"
-AT_ONCE = "--progress=0.02"     # several lines in a run of LIMIT cycles, which may end in half a second
+AT_ONCE = "--progress=0.02"     # several lines, even if LIMIT cycles take half a second
 LINE = re.compile(rb"cycle (\d+), [\d.e+]+ cycles/s, [\d.e+]+ tiles awake, (?:east: )?run")
 ERASED = b"\r\x1b[K"
 

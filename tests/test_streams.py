@@ -176,7 +176,7 @@ def test_wide_allreduces_are_split_where_that_is_faster(tmp_path):
     wide = streams.cycles_of(streams.run(
         tmp_path, {"kind": streams.WIDE_ALLREDUCE, "width": tiles}, (length,)))
     assert wide < 0.95 * three
-    assert wide <= 1.05 * streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length) + 64
+    assert wide <= streams.most_cycles(streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length))
 
 
 @pytest.mark.parametrize("with_task", [0, 1])
@@ -268,7 +268,7 @@ def test_the_wide_plan_does_not_cut_vectors_of_odd_length(tmp_path, tiles, lengt
         tmp_path, {"kind": kind, "width": tiles, "with_task": 1}, (length,)))
         for kind in (streams.WIDE_ALLREDUCE, streams.VECTOR_ALLREDUCE, streams.SPLIT_ALLREDUCE))
     assert wide <= vector < split
-    assert split <= 1.05 * streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length) + 64
+    assert split <= streams.most_cycles(streams.predicted(streams.SPLIT_ALLREDUCE, tiles, length))
 
 
 @pytest.mark.parametrize("arch, width, height, n, most", [
@@ -384,7 +384,7 @@ def test_calls_to_or_from_a_root_are_near_the_model(tmp_path, kind, arch):
     points.append(streams.point_of_a_root(harness.commit_random(f"root {kind} {arch}"), kind))
     for config, n in points:
         cycles, model = streams.cycles_of_a_root(tmp_path, config, n, arch)
-        assert cycles <= 1.05 * model + 64, (config, n)
+        assert cycles <= streams.most_cycles(model), (config, n)
         assert cycles >= 0.95 * model - 64, (config, n)
 
 
@@ -406,30 +406,30 @@ def test_cycles_are_near_the_model(tmp_path):
         stamps = streams.run(tmp_path, {"kind": kind, "width": width, "with_task": with_task,
                                         "shape": shape}, (n,))
         model = streams.predicted(kind, width, n, with_task)
-        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (kind, with_task)
+        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (kind, with_task)
     for width, height, n in ((9, 12, 3), (11, 11, 24), (5, 5, 24)):
         stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1,
                                         "shape": lines.RECTANGLE, "width": width,
                                         "height": height}, (n,))
         model = streams.predicted(streams.ALLTOALL_2D, (width, height), n, 1)
-        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (width, height)
+        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (width, height)
     for width, height, n in ((7, 7, 5), (3, 5, 129), (8, 3, 16), (1, 2, 363)):
         stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_SHORT, "width": width,
                                         "shape": lines.RECTANGLE, "height": height}, (n,))
         model = streams.predicted(streams.ALLTOALL_SHORT, (width, height), n)
-        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (width, height)
+        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (width, height)
     for width, height, n in ((5, 6, 10), (8, 8, 24), (4, 3, 5), (2, 8, 2), (4, 4, 2), (5, 5, 3)):
         stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_BOTH, "width": width,
                                         "shape": lines.RECTANGLE, "height": height}, (n,))
         model = streams.predicted(streams.ALLTOALL_BOTH, (width, height), n)
-        assert streams.cycles_of(stamps) <= 1.05 * model + 64, (width, height)
+        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (width, height)
     for kind in streams.TWO_WAYS:
         for scheme in streams.SCHEMES:
             for width, n in ((9, 1), (13, 30), (50, 8), (5, 8), (30, 20)):
                 stamps = streams.run(tmp_path, {"kind": kind, "width": width, "scheme": scheme},
                                      (n,))
                 model = streams.predicted(kind, width, n, scheme=scheme)
-                assert streams.cycles_of(stamps) <= 1.05 * model + 64, (kind, scheme, width)
+                assert streams.cycles_of(stamps) <= streams.most_cycles(model), (kind, scheme, width)
 
 
 def compiled(folder, role, module, params):

@@ -24,7 +24,6 @@ GROUPS = (2, 3, 4, 6, 9, 16)
 LENGTHS = (1, 10, 50, 200, 1000)
 MOST_WORK = 1.5e6        # tiles times group times elements
 ROOT_POINTS = int(os.environ.get("ROOT_POINTS", "200"))
-SLACK, FACTOR = 64, 1.05
 
 
 def emulated(kind, arch, P, B, G):
@@ -63,7 +62,7 @@ def compare_roots(pool, claims, arch):
         name = f"{streams.KINDS[config['kind']]}, {arch}, {tiles}, root {config['root']}"
         element = streams.lines.TYPE_NAMES[config["element"]]
         claims.at_most(f"{name}, {n} elements of {element}: cycles", cycles,
-                       round(FACTOR * model + SLACK))
+                       round(streams.most_cycles(model)))
 
 
 def main():
