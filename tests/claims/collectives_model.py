@@ -4,7 +4,7 @@ emulated programs: on wse2 butterfly within 5 % and 40 cycles over a grid of til
 lengths, on both machines ring within 8 cycles per step and 32, exchange at most 64 over the model.
 Gather, scatter, broadcasts and ring reductions to roots that the program chooses, and jumps:
 within the model + 64 + 5 % at 200 random points, from the commit's hash.  ROOT_POINTS sets another
-number.  About 6 minutes.
+number.  About 2 minutes.
 """
 import os
 import sys
