@@ -2,6 +2,9 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import harness
@@ -30,6 +33,37 @@ def run(processes, *args, env=None, **options):
 
 def emu(processes, *args, **options):
     return run(processes, harness.tool("wse-emu"), *args, **options)
+
+
+def emulators_of(parent):
+    """Its children that are wse-emu by now, the oldest first."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().split()
+        except OSError:         # it has ended meanwhile
+            continue
+        if fields[1] == "(wse-emu)" and int(fields[3]) == parent:
+            found.append(int(fields[0]))
+    return sorted(found)
+
+
+def check_dead_process_ends_all(*args):
+    """A long run of wse-emu on two processes, of which one is killed, ends promptly, with a message
+    and an exit code."""
+    started = subprocess.Popen(
+        command(2, harness.tool("wse-emu"), *args), env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    for _ in range(400):
+        found = emulators_of(started.pid)
+        if len(found) == 2:
+            break
+        time.sleep(0.05)
+    assert len(found) == 2, "mpirun has not started both processes"
+    time.sleep(0.5)
+    os.kill(found[1], signal.SIGKILL)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode != 0 and "signal 9" in err, err
 
 
 def stats_of(path):

@@ -1,6 +1,5 @@
 """The wafers of a cluster on several processes: whatever a run shows is as on one, also where it ends
 in a report; and runs that a signal or a lost process ends."""
-import os
 import signal
 import subprocess
 import time
@@ -12,7 +11,6 @@ import cluster_run
 import harness
 import ranks_run
 import test_cluster
-from test_ranks import emulators_of
 
 needs_mpi = pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
 
@@ -98,19 +96,7 @@ comptime {
 @needs_mpi
 def test_a_dead_process_ends_all(tmp_path):
     """Promptly, with a message and an exit code."""
-    started = subprocess.Popen(
-        ranks_run.command(2, harness.tool("wse-emu"), f"--cluster={endless(tmp_path)}"),
-        env={**os.environ, **ranks_run.ENVIRONMENT}, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    for _ in range(400):
-        found = emulators_of(started.pid)
-        if len(found) == 2:
-            break
-        time.sleep(0.05)
-    time.sleep(0.5)
-    os.kill(found[1], signal.SIGKILL)
-    _, err = started.communicate(timeout=60)
-    assert started.returncode != 0 and "signal 9" in err
+    ranks_run.check_dead_process_ends_all(f"--cluster={endless(tmp_path)}")
 
 
 @pytest.mark.parametrize("options", [[], ["--threads=2"], ["--engine=reference"]])

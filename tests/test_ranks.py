@@ -1,12 +1,7 @@
 """One program on several processes: everything that a run shows is as on one.  The fabrics of
 tests/test_machine_oracle.py run on several as well, as threads of the test's driver; here are the
 command line, host scripts, files, and MPI itself."""
-import os
 import shutil
-import signal
-import subprocess
-import time
-from pathlib import Path
 
 import pytest
 
@@ -154,34 +149,8 @@ def test_a_host_script_runs_once(processes, tmp_path):
     assert ran.out == "one script\nSUCCESS\n"
 
 
-def emulators_of(parent):
-    """Its children that are wse-emu by now, the oldest first."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().split()
-        except OSError:         # it has ended meanwhile
-            continue
-        if fields[1] == "(wse-emu)" and int(fields[3]) == parent:
-            found.append(int(fields[0]))
-    return sorted(found)
-
-
 def test_a_dead_process_ends_all(tmp_path):
     """Promptly, with a message and an exit code."""
     harness.compile("tests/bench/wafer/layout.csl", tmp_path / "p.bin",
                     params={"width": 100, "height": 120, "B": 3000})
-    environment = {**os.environ, **ranks_run.ENVIRONMENT}
-    started = subprocess.Popen(
-        ranks_run.command(2, harness.tool("wse-emu"), tmp_path / "p.bin"), env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    for _ in range(200):
-        found = emulators_of(started.pid)
-        if len(found) == 2:
-            break
-        time.sleep(0.05)
-    time.sleep(0.5)
-
-    os.kill(found[1], signal.SIGKILL)
-    _, err = started.communicate(timeout=60)
-    assert started.returncode != 0 and "signal 9" in err
+    ranks_run.check_dead_process_ends_all(tmp_path / "p.bin")
