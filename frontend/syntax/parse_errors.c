@@ -346,11 +346,15 @@ static bool is_tensor_target(const Parser *p, const Token *before)
   return t != before && t > p->tokens && t->kind == TK_ARROW && t[-1].kind == '}';
 }
 
+static bool is_next_to(const Token *a, const Token *b)
+{
+  return a->span.off + a->span.len == b->span.off;
+}
+
 /* `a..b`, the range of other languages, at its second point. */
 static bool is_range(const Token *before, const Token *found)
 {
-  return found->kind == '.' && before && before->kind == '.' &&
-         before->span.off + before->span.len == found->span.off;
+  return found->kind == '.' && before && before->kind == '.' && is_next_to(before, found);
 }
 
 /* A range `a...b` as the label of a switch, at its second point. */
@@ -362,8 +366,25 @@ static bool is_label_range(const Token *found)
   return t->kind == TK_FAT_ARROW;
 }
 
-static const char *help_for(const Parser *p, const Token *before, const Token *found)
+/* `1.` and `.5`, as other languages write numbers; NULL: it is neither. */
+static const char *number_help(Parser *p, const Token *before, const Token *found)
 {
+  const char *form = "a number has digits on both sides of its point: '%s.%s'";
+  if (!before || before == p->tokens || before->kind != '.' || found->kind == '.')
+    return NULL;
+  if (before[-1].kind == TK_INT && is_next_to(before - 1, before))
+    return arena_printf(p->ast->arena, form, token_spelling(p, before - 1), "0");
+  if (found->kind == TK_INT && is_next_to(before, found)
+      && (starts_value(before[-1].kind) || before[-1].kind == '{'))
+    return arena_printf(p->ast->arena, form, "0", token_spelling(p, found));
+  return NULL;
+}
+
+static const char *help_for(Parser *p, const Token *before, const Token *found)
+{
+  const char *help = number_help(p, before, found);
+  if (help)
+    return help;
   if (is_range(before, found) && is_label_range(found))
     return "a switch has no ranges: name each value, 'A, B, C => ...', or use 'if'";
   if (is_range(before, found))
@@ -462,11 +483,6 @@ static const Token *unclosed_head(const Parser *p, const Token *found)
       || p->tokens[brace - 1].kind == '.')
     return NULL;
   return is_head_paren(p, open_bracket(p, brace)) ? &p->tokens[brace] : NULL;
-}
-
-static bool is_next_to(const Token *a, const Token *b)
-{
-  return a->span.off + a->span.len == b->span.off;
 }
 
 /* The ':' of `name := value`, which other languages have; `found` is its ':' or its '='. */
