@@ -16,6 +16,18 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); {bind} }}
 BIND = "@initialize_queue(q, .{ .color = @get_color(1) });"
 NAMED = ", .fabric_color = @get_color(1)"
 ROUTES = "comptime {{ @set_local_color_config(@get_color(1), .{{ .routes = {} }}); }}\n"
+FIFO = "var room = @zeros([8]u16);\nconst fifo = @allocate_fifo(room, .{{ {} }});\n" + MAIN.replace(
+    "void {}", "void {{ const ok = @mov16(fifo, @as(u16, 1)); }}").replace(
+    "comptime { @bind_local_task(main, @get_local_task_id(8)); }",
+    "comptime {{ @bind_local_task(main, @get_local_task_id(8)); }}")
+BODY = """// What a task does:
+task main() void {{ {} }}
+const n: i16 = 3;
+var a: i16 = 1;
+var h: f16 = 1.0;
+var b = @zeros([4]u16);
+comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }}
+"""
 
 
 def taken(tmp_path, program, *flags, arch="wse2"):
@@ -44,6 +56,18 @@ def taken(tmp_path, program, *flags, arch="wse2"):
     (MAIN + "fn unused(x: *anyopaque) void {}\n", "2", "the type anyopaque at pe.csl:3"),
     *((MAIN + f"fn unused() void {{ {name}(); }}\n", "2", f"{name} at pe.csl:3")
       for name in ("@load_to_dsr_xdsr", "@load_to_dsr_xdsr_sr", "@bind_rotating_tasks")),
+    (MAIN + 'const t = @import_module("<types>");\n', "2", "SDK 1.x does not have at pe.csl:3"),
+    (MAIN + 'const m = @import_module("<math>");\n', "1.4", "nothing"),
+    (FIFO.format(".empty_action = .{ .terminate = true }"), "2", "for an empty or a full FIFO at"),
+    (FIFO.format(".activate_push = main"), "1.4", "nothing"),
+    (MAIN + "comptime { @comptime_assert(u16 != void); }\n", "2", "types compared"),
+    (MAIN + "comptime { @comptime_assert(@is_same_type(u16, u16)); }\n", "1.4", "nothing"),
+    (BODY.format("var b: u5 = 3;"), "2", "a width other than 8, 16, 32 and 64 bits at pe.csl:2"),
+    (BODY.format("var b: i64 = 3;"), "1.4", "nothing"),
+    (BODY.format("var wide: i32 = a;"), "2", "becomes wider without @as at pe.csl:2"),
+    (BODY.format("var wide: f32 = 1.0; wide += h;"), "2", "becomes wider"),
+    (BODY.format("var wide: i32 = 0; wide += a;"), "2", "becomes wider"),
+    (BODY.format("var wide: i32 = n; wide = @as(i32, a) << b[a];"), "1.4", "nothing"),
     (MAIN + "param x: comptime_struct = .{};\n" + ROUTES.format("0x210"), "2",
      "in spite of the type comptime_struct at pe.csl:3"),
 ])
@@ -59,6 +83,15 @@ def test_files_that_are_imported_count_but_not_the_standard_library(tmp_path):
     (tmp_path / "lib/own.csl").write_text("param x: comptime_struct = .{};\n")
     own = taken(tmp_path, 'const own = @import_module("<own>");\n' + MAIN, "--import-path=lib")
     assert "own.csl:1" in own[1]
+    (tmp_path / "lib/own.csl").write_text(ROUTES.format("0x210"))
+    assert taken(tmp_path, 'const own = @import_module("<own>");\n' + MAIN,
+                 "--import-path=lib")[0] == "2"
+    fft = taken(tmp_path, """
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 1, .height = 1 });
+const fft = @import_module("<kernels/fft/fft3d_layout>", .{ .width = 1, .memcpy = memcpy });
+layout { @set_rectangle(1, 1); fft.FFT_kernel(1, 4, f32); }
+""", "--memcpy", "--channels=1", arch="wse3")
+    assert "nothing in the program" in fft[1]
     library = 'const l = @import_module("<collectives_2d/params>");\n' + MAIN
     assert "nothing in the program" in taken(tmp_path, library)[1]
 

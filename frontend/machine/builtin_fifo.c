@@ -72,6 +72,7 @@ static bool fifo_hold(Sema *s, Settings *set, const char *name, unsigned shift, 
   bool wse2 = s->session->options->arch == ARCH_WSE2;
   if (!field)
     return true;
+  release_sign_here(s, SIGN_FIFO_LIMITS, field->span);
   PoolId value = sema_comptime_value(s, field->value, field->span);
   if (pool_eq(value, POOL(POISON)))
     return false;

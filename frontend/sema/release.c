@@ -29,14 +29,16 @@ static Span sign_place(const Session *session, SignId sign)
   return evaluated.off ? evaluated : files_signs(session->files)[sign];
 }
 
+/* Is its file the program's own?  Files of import paths are, however they are imported. */
 static bool is_own_module(const Sema *s, uint32_t module)
 {
-  return sema_text(s, s->modules[module].path)[0] != '<';
+  return !files_is_standard(s->session->files, s->modules[module].ast->file);
 }
 
 void release_sign_here(Sema *s, SignId sign, Span at)
 {
-  if (is_own_module(s, s->now.module) && s->own->unused == NULL)
+  bool is_new = s->session->signs[sign].off == 0;
+  if (is_new && is_own_module(s, s->now.module) && s->own->unused == NULL)
     release_sign(s->session, sign, at);
 }
 
@@ -56,6 +58,15 @@ static bool has_binding(Sema *s, const ModuleInstance *m, const char *start, boo
   return false;
 }
 
+static bool is_new_library(const char *path)
+{
+  static const char *const paths[] = {"<data_utils>", "<string>", "<types>"};
+  for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
+    if (strcmp(path, paths[i]) == 0)
+      return true;
+  return false;
+}
+
 void release_look_at_imports(Sema *s)
 {
   for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
@@ -63,6 +74,8 @@ void release_look_at_imports(Sema *s)
     const char *path = sema_text(s, m->path);
     if (m->parent == IR_NO_ID || !is_own_module(s, m->parent))
       continue;
+    if (is_new_library(path))
+      release_sign(s->session, SIGN_NEW_LIBRARY, m->imported_at);
     if (strcmp(path, "<memcpy/get_params>") == 0 && has_binding(s, m, "MEMCPY", true))
       release_sign(s->session, SIGN_MEMCPY_INTEGERS, m->imported_at);
     if (strcmp(path, "<kernels/tally/pe>") == 0 && has_binding(s, m, "tally_params", false))

@@ -322,6 +322,8 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
   b = sema_coerce(s, b, type, b.span.off ? b.span : span);
   if (operand_is_poison(a) || operand_is_poison(b))
     return operand_poison();
+  if (pool_eq(type, POOL(TYPE)))
+    release_sign_here(s, SIGN_TYPES_COMPARED, span);
   bool is_bool = binary_op_is_comparison(op);
   if (a.kind == OPR_COMPTIME && b.kind == OPR_COMPTIME) {
     if (sema_is_symbolic(s, a.value) || sema_is_symbolic(s, b.value))

@@ -495,6 +495,8 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     return operand_poison();
   Coercion c = coercion_of(s, o, type);
   Operand out = o;
+  if (c == COERCE_WIDEN && o.kind != OPR_COMPTIME)   /* what is known always fits by itself */
+    release_sign_here(s, SIGN_WIDENED, span);
   switch (c) {
   case COERCE_UNFIT:
     sema_report_unfit(s, o.value, type, span);

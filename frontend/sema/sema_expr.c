@@ -74,10 +74,13 @@ static Operand expr_ident(Sema *s, const Node *n)
     return o;
   }
   PoolId known = scope_predeclared_type(s, name);
-  if (!pool_is_none(known))
-    return operand_at(operand_value(s, known), n->span);
-  report_undeclared(s, name, n->span);
-  return operand_poison();
+  if (pool_is_none(known)) {
+    report_undeclared(s, name, n->span);
+    return operand_poison();
+  }
+  if (pool_kind(s->pool, known) == PK_INT_TYPE && !pool_is_machine_int(known))
+    release_sign_here(s, SIGN_INTEGER_WIDTH, n->span);
+  return operand_at(operand_value(s, known), n->span);
 }
 
 /* ---- literals ------------------------------------------------------------------------------- */

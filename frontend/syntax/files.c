@@ -193,6 +193,13 @@ static bool leaves_library(const char *path)
   return false;
 }
 
+bool files_is_standard(const SourceFiles *files, FileId file)
+{
+  const char *path = source_path(files->sources, file), *folder = files->library_dirs[0];
+  size_t n = folder ? strlen(folder) : 0;
+  return folder && strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
 /* The words of a file of the program; of several the first counts. */
 static void note_words(SourceFiles *files, const Ast *ast)
 {
@@ -257,8 +264,7 @@ static Ast *import_file(SourceFiles *files, const char *path, const Ast *importe
     return NULL;
   Ast *ast = ast_parse(files->sources, files->names, files->diags, file);
   hmput(files->by_path, key, ast);
-  const char *standard = files->library_dirs[0];
-  if (!standard || strncmp(found, standard, strlen(standard)) != 0)
+  if (!files_is_standard(files, file))
     note_words(files, ast);
   return ast;
 }
@@ -295,9 +301,9 @@ uint32_t files_last(const SourceFiles *files)
 
 const char *files_name(const SourceFiles *files, FileId file)
 {
-  const char *path = source_path(files->sources, file), *folder = files->library_dirs[0];
-  size_t n = strlen(folder), length = strlen(path), ending = strlen(".csl");
-  if (strncmp(path, folder, n) != 0 || path[n] != '/')
+  const char *path = source_path(files->sources, file);
+  size_t n = strlen(files->library_dirs[0]), length = strlen(path), ending = strlen(".csl");
+  if (!files_is_standard(files, file))
     return path;
   if (length > ending && strcmp(path + length - ending, ".csl") == 0)
     length -= ending;

@@ -145,6 +145,8 @@ bool files_has_library(SourceFiles *files, const char *name);
 const Ast *files_parsed(const SourceFiles *files, FileId file);
 /* Source files have the ids 1 to this one. */
 uint32_t files_last(const SourceFiles *files);
+/* Is it part of the standard library? */
+bool files_is_standard(const SourceFiles *files, FileId file);
 /* Its path; a file of the standard library by its name in imports, wherever that is installed. */
 const char *files_name(const SourceFiles *files, FileId file);
 /* Where the program's own files have words that show a release, by SignId; off 0: nowhere. */
