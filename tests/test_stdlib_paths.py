@@ -75,6 +75,16 @@ def test_scatter_and_gather_of_16_bits(tmp_path):
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("program", [MOVE, RING, BUTTERFLY])
+def test_the_library_packs_by_its_own_rule(tmp_path, program, arch):
+    """Whatever the release of the program that uses it."""
+    one, two = (run(tmp_path, program, 5, (3, 8, 2), f"--sdk={release}", arch=arch,
+                    is_16_bit="true", root=1, target=3, width=0, is_column=0, group=2)
+                for release in ("1.4", "2"))
+    assert one == two
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("width, height, root, target, lengths", [
     (1, 1, (0, 0), (0, 0), (2, 1, 3)), (2, 2, (0, 0), (1, 1), (3, 1, 8)),
     (4, 3, (2, 1), (1, 2), (5, 0, 11)), (3, 5, (2, 4), (0, 0), (1, 30, 2)),

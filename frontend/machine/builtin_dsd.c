@@ -557,9 +557,10 @@ bool dsd_simd_mode(Sema *s, const Setting *field, SimdMode *mode)
   return ok;
 }
 
+/* The standard library is written for SDK 1.4, whatever the release of the program that uses it. */
 static void fabric_simd(Sema *s, DsdDraft *draft, const Setting *field)
 {
-  SimdMode mode = draft->desc.desc.simd;
+  SimdMode mode = sema_in_library(s) ? SIMD_OFF : draft->desc.desc.simd;
   draft->ok &= !field || dsd_simd_mode(s, field, &mode);
   draft->desc.desc.simd = mode;
 }

@@ -29,16 +29,10 @@ static Span sign_place(const Session *session, SignId sign)
   return evaluated.off ? evaluated : files_signs(session->files)[sign];
 }
 
-/* Is its file the program's own?  Files of import paths are, however they are imported. */
-static bool is_own_module(const Sema *s, uint32_t module)
-{
-  return !files_is_standard(s->session->files, s->modules[module].ast->file);
-}
-
 void release_sign_here(Sema *s, SignId sign, Span at)
 {
   bool is_new = s->session->signs[sign].off == 0;
-  if (is_new && is_own_module(s, s->now.module) && s->own->unused == NULL)
+  if (is_new && !sema_in_library(s) && s->own->unused == NULL)
     release_sign(s->session, sign, at);
 }
 
@@ -72,7 +66,7 @@ void release_look_at_imports(Sema *s)
   for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
     const ModuleInstance *m = &s->modules[i];
     const char *path = sema_text(s, m->path);
-    if (m->parent == IR_NO_ID || !is_own_module(s, m->parent))
+    if (m->parent == IR_NO_ID || sema_is_library(s, m->parent))
       continue;
     if (is_new_library(path))
       release_sign(s->session, SIGN_NEW_LIBRARY, m->imported_at);

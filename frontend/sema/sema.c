@@ -13,11 +13,13 @@ const char *sema_text(const Sema *s, StrId name)
   return str_text(s->session->names, name);
 }
 
-bool sema_in_library(const Sema *s)
+bool sema_is_library(const Sema *s, uint32_t module)
 {
-  bool in_module = s->now.module < arrlenu(s->modules);    /* values of tile classes are in none */
-  return in_module && sema_text(s, s->modules[s->now.module].path)[0] == '<';
+  bool is_module = module < arrlenu(s->modules);    /* values of tile classes are in none */
+  return is_module && files_is_standard(s->session->files, s->modules[module].ast->file);
 }
+
+bool sema_in_library(const Sema *s) { return sema_is_library(s, s->now.module); }
 
 const Machine *sema_machine(const Sema *s)
 {

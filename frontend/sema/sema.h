@@ -550,8 +550,10 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span);
 StrId sema_name(const Sema *s, const char *text);
 const char *sema_text(const Sema *s, StrId name);
 const Machine *sema_machine(const Sema *s);
-/* Is the module that is looked at one of the library, which serves both machines? */
-bool sema_in_library(const Sema *s);
+/* Is the module one of the standard library, which serves both machines and programs of all
+ * releases?  Files of import paths are the program's own. */
+bool sema_is_library(const Sema *s, uint32_t module);
+bool sema_in_library(const Sema *s);    /* the module that is looked at */
 /* An anonymous struct value. */
 PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
 PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);
