@@ -15,6 +15,7 @@ layout {
 TASK = """
 export var n: u16 = 1;
 export var a = @zeros([10]u16);
+fn added(x: u16, y: u16) u16 {{ if (x > y) {{ return x - y; }} return a[y]; }}
 task main() void {{
   {body}
 }}
@@ -61,6 +62,15 @@ def locals_without_value(count):
                      for k in range(count))
 
 
+def calls_to_inline(count):
+    return " ".join(f"n = added(n, {k});" for k in range(count))
+
+
+def locals_under_conditions(count):
+    return "\n".join(f"var v{k}: u16 = n; if (n > {k}) {{ v{k} = a[{k % 10}]; }} n += v{k};"
+                     for k in range(count))
+
+
 # Four times the size: 4 where the work is linear, 16 where it is quadratic.
 @pytest.mark.parametrize("body_of, size, options", [
     (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
@@ -68,6 +78,8 @@ def locals_without_value(count):
     (changes_under_conditions, 200, ["-O1", "--emit=asm"]),
     (many_locals_in_a_loop, 100, ["-O1", "--emit=asm"]),
     (locals_without_value, 500, ["-O0", "--emit=ir"]),
+    (calls_to_inline, 1000, ["-O1", "--emit=ir"]),
+    (locals_under_conditions, 1000, ["-O1", "--emit=ir"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))

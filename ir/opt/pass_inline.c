@@ -221,19 +221,23 @@ static void copy_block_body(Copier *c, uint32_t b)
 /* ---- at a call --------------------------------------------------------------------- */
 
 /* Cuts the block in two behind instruction `at`, which is a call; the second half is a new block
- * whose parameter is the call's result. */
-static uint32_t split_after(IrModule *m, IrFuncId func, uint32_t block, uint32_t at, IrValue *map)
+ * whose parameter is the call's result.  It takes its instructions with their array, so many calls
+ * in one block cost no more than the block has. */
+static uint32_t split_after(IrModule *m, IrFuncId func, uint32_t block, uint32_t at,
+                            IrValue *result)
 {
   uint32_t after = ir_block_add(m, func).raw;
   IrFunc *f = &m->funcs[func.raw];
   IrValue call = f->blocks[block].insns[at];
   if (opt_insn(f, call)->type != IRT_VOID)
-    map[call.raw] = ir_block_param(m, func, (IrBlockId){after}, opt_insn(f, call)->type);
+    *result = ir_block_param(m, func, (IrBlockId){after}, opt_insn(f, call)->type);
   f = &m->funcs[func.raw];
   IrBlock *first = &f->blocks[block], *second = &f->blocks[after];
-  for (uint32_t i = at + 1; i < first->n_insns; i++)
-    opt_insert(m, second, second->n_insns, first->insns[i]);
+  second->insns = first->insns + at + 1;
+  second->n_insns = first->n_insns - (at + 1);
+  second->cap_insns = first->cap_insns - (at + 1);
   first->n_insns = at;
+  first->cap_insns = at + 1;
   opt_insn(f, call)->dead = true;
   return after;
 }
@@ -250,8 +254,9 @@ static void copy_locals(Copier *c)
     ir_held_add(c->m, &c->m->funcs[c->into.raw], callee_of(c)->held[i]);
 }
 
-/* Returns the block that goes on after the call. */
-static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t at, IrValue *map)
+/* Returns the block that goes on after the call, and what takes the place of its result. */
+static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t at,
+                            IrValue *result)
 {
   IrModule *m = in->m;
   IrInsn call = *opt_insn(&m->funcs[into.raw], m->funcs[into.raw].blocks[block].insns[at]);
@@ -259,7 +264,7 @@ static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t
   Copier c = {.m = m, .into = into, .from = call.u.func, .call_loc = call.loc, .in = in};
   c.values = arena_many(in->opt->arena, IrValue, callee->n_insns);
   begin_locs(&c);
-  c.after = split_after(m, into, block, at, map);
+  c.after = split_after(m, into, block, at, result);
   c.first_block = m->funcs[into.raw].n_blocks;
   for (uint32_t b = 0; b < callee->n_blocks; b++)
     ir_block_add(m, into);
@@ -293,19 +298,16 @@ static void visit_function(Inliner *in, uint32_t id)
 {
   IrModule *m = in->m;
   uint32_t n_blocks = m->funcs[id].n_blocks;
-  uint32_t cap_map = 2 * m->funcs[id].n_insns + 1;   /* a result each at most */
-  IrValue *map = arena_many(in->opt->arena, IrValue, cap_map);
+  uint32_t n_insns = m->funcs[id].n_insns;
+  IrValue *map = arena_many(in->opt->arena, IrValue, n_insns);   /* by call: its result */
   bool changed = false;
   for (uint32_t b = 0; b < n_blocks; b++) {
     uint32_t block = b, at = 0;
     while (find_call(in, &m->funcs[id], block, &at)) {
       IrValue call = m->funcs[id].blocks[block].insns[at];
       IrValue result = IR_NO_VALUE;
-      IrValue *one = arena_many(in->opt->arena, IrValue, m->funcs[id].n_insns);
-      block = inline_call(in, (IrFuncId){id}, block, at, one);
-      result = one[call.raw];
-      if (call.raw < cap_map)
-        map[call.raw] = result;
+      block = inline_call(in, (IrFuncId){id}, block, at, &result);
+      map[call.raw] = result;
       at = 0;
       changed = true;
     }
@@ -314,7 +316,7 @@ static void visit_function(Inliner *in, uint32_t id)
     return;
   IrFunc *f = &m->funcs[id];
   IrValue *full = arena_many(in->opt->arena, IrValue, f->n_insns);
-  memcpy(full, map, sizeof *map * (cap_map < f->n_insns ? cap_map : f->n_insns));
+  memcpy(full, map, sizeof *map * n_insns);
   opt_replace_values(f, full);
   opt_find_unreachable(f, in->opt->arena);
   in->changed = true;

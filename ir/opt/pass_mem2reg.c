@@ -6,7 +6,14 @@
  * write gives 0. */
 #include "ir/opt/opt.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include <stb_ds.h>
+
+/* The variables that are live where a block starts, in their order: n of `live_vars`, from `first`
+ * on.  Few are live in most blocks, so the pass keeps lists and no table of blocks and variables. */
+typedef struct { uint32_t first, n; } LiveList;
 
 typedef struct {
   IrModule *m;
@@ -19,9 +26,13 @@ typedef struct {
   IrValue *alloca_of;        /* by variable */
   IrType *type;
   IrValue *undefined;        /* by variable, made when needed */
-  bool *live, *gen, *kill;   /* [block * n_vars + variable] */
-  IrValue *exit;             /* likewise: value when the block ends; raw 0: none */
-  bool *has_param;           /* likewise */
+  LiveList *live;            /* by block; of the entry none */
+  uint32_t *live_vars;
+  IrValue *entering;         /* like live_vars: the value that the block starts with; raw 0: none */
+  IrValue *now;              /* by variable: its value in the block `now_in` - 1; raw 0: none */
+  uint32_t *now_in;
+  IrValue *(*passed)[2];     /* by block and target: what `now` was for each variable that is live
+                              * there, when the block ended */
   IrValue *stored;           /* by variable: what is written last in the text */
   uint32_t *n_stores;        /* by variable */
   IrValue *map;
@@ -120,51 +131,117 @@ static uint32_t accessed_var(const Promoter *p, const IrInsn *insn)
   return is_access ? p->var_of[insn->args[0].raw] : IR_NO_ID;
 }
 
-static void summarise_block(Promoter *p, uint32_t block)
+/* Blocks that read a variable before they write it, and those that write it. */
+typedef struct { uint32_t var, block; } VarBlock;
+typedef struct {
+  VarBlock *reads, *writes;  /* stb_ds */
+  uint32_t *reads_at, *writes_at;   /* by variable, once sorted: its part; the last one ends it */
+} Accesses;
+
+static void summarise_block(const Promoter *p, uint32_t block, uint32_t *written, Accesses *all)
 {
   const IrBlock *b = &p->f->blocks[block];
-  size_t base = (size_t)block * p->n_vars;
   for (uint32_t i = 0; i < b->n_insns; i++) {
     const IrInsn *insn = opt_insn(p->f, b->insns[i]);
     uint32_t var = accessed_var(p, insn);
-    if (var == IR_NO_ID)
+    VarBlock access = {var, block};
+    if (var == IR_NO_ID || written[var] == block + 1)
       continue;
-    if (insn->op == IR_load)
-      p->gen[base + var] |= !p->kill[base + var];
-    else
-      p->kill[base + var] = true;
+    if (insn->op == IR_load) {
+      arrput(all->reads, access);
+    } else {
+      arrput(all->writes, access);
+      written[var] = block + 1;
+    }
   }
 }
 
-static bool update_live(Promoter *p, uint32_t block)
+/* Sorts by variable; the order of blocks stays.  Returns where each variable's part begins. */
+static uint32_t *sort_by_var(const Promoter *p, VarBlock *list)
 {
-  uint32_t n;
-  bool changed = false;
-  const IrTarget *targets = cfg_targets(p->f, block, &n);
-  size_t base = (size_t)block * p->n_vars;
-  for (uint32_t v = 0; v < p->n_vars; v++) {
-    bool live = p->gen[base + v];
-    for (uint32_t t = 0; t < n && !live && !p->kill[base + v]; t++)
-      live = p->live[(size_t)targets[t].block.raw * p->n_vars + v];
-    changed |= live != p->live[base + v];
-    p->live[base + v] = live;
+  size_t n = arrlenu(list);
+  uint32_t *at = arena_many(p->arena, uint32_t, p->n_vars + 2);
+  VarBlock *sorted = arena_many(p->arena, VarBlock, n);
+  for (size_t i = 0; i < n; i++)
+    at[list[i].var + 2]++;
+  for (uint32_t v = 2; v < p->n_vars + 2; v++)
+    at[v] += at[v - 1];
+  for (size_t i = 0; i < n; i++)
+    sorted[at[list[i].var + 1]++] = list[i];
+  if (n)
+    memcpy(list, sorted, sizeof *list * n);
+  return at;
+}
+
+/* By block: the variable + 1 that the search has found live there, or written there. */
+typedef struct { uint32_t *live, *written, *work; } LiveSearch;
+
+/* Appends the blocks where the variable is live to `found`: from the reads back to the writes. */
+static void search_live(const Promoter *p, const Accesses *all, uint32_t var, LiveSearch *search,
+                        VarBlock **found)
+{
+  uint32_t n = 0;
+  for (uint32_t i = all->writes_at[var]; i < all->writes_at[var + 1]; i++)
+    search->written[all->writes[i].block] = var + 1;
+  for (uint32_t i = all->reads_at[var]; i < all->reads_at[var + 1]; i++)
+    if (search->live[all->reads[i].block] != var + 1) {
+      search->live[all->reads[i].block] = var + 1;
+      search->work[n++] = all->reads[i].block;
+    }
+  while (n) {
+    uint32_t block = search->work[--n];
+    VarBlock live = {var, block};
+    arrput(*found, live);
+    for (uint32_t i = p->cfg.pred_at[block]; i < p->cfg.pred_at[block + 1]; i++) {
+      uint32_t pred = p->cfg.preds[i];
+      if (search->live[pred] == var + 1 || search->written[pred] == var + 1)
+        continue;
+      search->live[pred] = var + 1;
+      search->work[n++] = pred;
+    }
   }
-  return changed;
+}
+
+/* The lists of the blocks from pairs whose variables ascend. */
+static void list_live(Promoter *p, const VarBlock *found)
+{
+  uint32_t n_blocks = p->f->n_blocks, at = 0;
+  p->live = arena_many(p->arena, LiveList, n_blocks);
+  p->live_vars = arena_many(p->arena, uint32_t, arrlenu(found));
+  p->entering = arena_many(p->arena, IrValue, arrlenu(found));
+  for (size_t i = 0; i < arrlenu(found); i++)
+    p->live[found[i].block].n += found[i].block != 0;
+  for (uint32_t b = 0; b < n_blocks; b++) {
+    p->live[b].first = at;
+    at += p->live[b].n;
+    p->live[b].n = 0;
+  }
+  for (size_t i = 0; i < arrlenu(found); i++) {
+    LiveList *list = &p->live[found[i].block];
+    if (found[i].block != 0)
+      p->live_vars[list->first + list->n++] = found[i].var;
+  }
 }
 
 static void find_live(Promoter *p)
 {
-  size_t n = (size_t)p->f->n_blocks * p->n_vars;
-  p->live = arena_many(p->arena, bool, n);
-  p->gen = arena_many(p->arena, bool, n);
-  p->kill = arena_many(p->arena, bool, n);
+  uint32_t n_blocks = p->f->n_blocks;
+  Accesses all = {0};
+  uint32_t *written = arena_many(p->arena, uint32_t, p->n_vars);
   for (uint32_t i = 0; i < p->cfg.n_rpo; i++)
-    summarise_block(p, p->cfg.rpo[i]);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t i = p->cfg.n_rpo; i-- > 0;)
-      changed |= update_live(p, p->cfg.rpo[i]);
-  }
+    summarise_block(p, p->cfg.rpo[i], written, &all);
+  all.reads_at = sort_by_var(p, all.reads);
+  all.writes_at = sort_by_var(p, all.writes);
+  LiveSearch search = {arena_many(p->arena, uint32_t, n_blocks),
+                       arena_many(p->arena, uint32_t, n_blocks),
+                       arena_many(p->arena, uint32_t, n_blocks)};
+  VarBlock *found = NULL;
+  for (uint32_t v = 0; v < p->n_vars; v++)
+    search_live(p, &all, v, &search, &found);
+  list_live(p, found);
+  arrfree(found);
+  arrfree(all.reads);
+  arrfree(all.writes);
 }
 
 /* ---- rewriting --------------------------------------------------------------------- */
@@ -200,9 +277,19 @@ static IrValue resolve_value(Promoter *p, IrValue v)
   return v.raw < p->cap_map ? opt_resolve(p->map, v) : v;
 }
 
+static IrValue value_now(const Promoter *p, uint32_t block, uint32_t var)
+{
+  return p->now_in[var] == block + 1 ? p->now[var] : IR_NO_VALUE;
+}
+
+static void set_now(Promoter *p, uint32_t block, uint32_t var, IrValue value)
+{
+  p->now[var] = value;
+  p->now_in[var] = block + 1;
+}
+
 static void rewrite_block(Promoter *p, uint32_t block)
 {
-  IrValue *now = &p->exit[(size_t)block * p->n_vars];
   for (uint32_t i = 0; i < p->f->blocks[block].n_insns; i++) {
     IrValue v = p->f->blocks[block].insns[i];
     uint32_t n_insns = p->f->blocks[block].n_insns;
@@ -210,36 +297,56 @@ static void rewrite_block(Promoter *p, uint32_t block)
     if (var == IR_NO_ID)
       continue;
     if (opt_insn(p->f, v)->op == IR_load) {
-      if (!now[var].raw)
-        now[var] = undefined_value(p, var);
-      p->map[v.raw] = now[var];
+      if (!value_now(p, block, var).raw)
+        set_now(p, block, var, undefined_value(p, var));
+      p->map[v.raw] = value_now(p, block, var);
       opt_insn(p->f, v)->dead = true;
     } else if (opt_insn(p->f, v)->op == IR_store) {
-      now[var] = p->stored[var] = resolve_value(p, opt_insn(p->f, v)->args[1]);
+      p->stored[var] = resolve_value(p, opt_insn(p->f, v)->args[1]);
+      set_now(p, block, var, p->stored[var]);
       p->n_stores[var]++;
       opt_insn(p->f, v)->dead = true;
     } else {
       *opt_insn(p->f, v) = opt_make_const(p->type[var], 0, opt_insn(p->f, v)->loc);
-      now[var] = p->stored[var] = v;
+      p->stored[var] = v;
+      set_now(p, block, var, v);
       p->n_stores[var]++;
     }
     i += p->f->blocks[block].n_insns - n_insns;   /* the entry may have got an undefined value */
   }
 }
 
+/* Does the block take the values of its variables as parameters?  Else its only predecessor has
+ * them. */
+static bool has_params(const Promoter *p, uint32_t block)
+{
+  return block != 0 && cfg_pred_count(&p->cfg, block) != 1;
+}
+
 static void start_block(Promoter *p, uint32_t block)
 {
-  size_t base = (size_t)block * p->n_vars;
-  uint32_t n_preds = cfg_pred_count(&p->cfg, block);
-  for (uint32_t v = 0; v < p->n_vars; v++) {
-    if (!p->live[base + v] || block == 0)
-      continue;
-    if (n_preds == 1) {
-      p->exit[base + v] = p->exit[(size_t)p->cfg.preds[p->cfg.pred_at[block]] * p->n_vars + v];
-    } else {
-      p->exit[base + v] = ir_block_param(p->m, p->func, (IrBlockId){block}, p->type[v]);
-      p->has_param[base + v] = true;
-    }
+  LiveList live = p->live[block];
+  for (uint32_t i = live.first; i < live.first + live.n; i++) {
+    uint32_t v = p->live_vars[i];
+    set_now(p, block, v, has_params(p, block)
+                             ? ir_block_param(p->m, p->func, (IrBlockId){block}, p->type[v])
+                             : p->entering[i]);
+  }
+}
+
+/* Leaves what the block ends with to the blocks behind it. */
+static void end_block(Promoter *p, uint32_t block)
+{
+  uint32_t n;
+  const IrTarget *targets = cfg_targets(p->f, block, &n);
+  for (uint32_t t = 0; t < n; t++) {
+    uint32_t to = targets[t].block.raw;
+    LiveList live = p->live[to];
+    IrValue *values = &p->entering[live.first];
+    if (has_params(p, to))
+      values = p->passed[block][t] = arena_many(p->arena, IrValue, live.n);
+    for (uint32_t i = 0; i < live.n; i++)
+      values[i] = value_now(p, block, p->live_vars[live.first + i]);
   }
 }
 
@@ -247,14 +354,21 @@ static void pass_values_on(Promoter *p, uint32_t block)
 {
   uint32_t n;
   IrTarget *targets = cfg_targets(p->f, block, &n);
-  for (uint32_t t = 0; t < n; t++)
-    for (uint32_t v = 0; v < p->n_vars; v++) {
-      if (!p->has_param[(size_t)targets[t].block.raw * p->n_vars + v])
-        continue;
-      IrValue value = p->exit[(size_t)block * p->n_vars + v];
-      /* Making a value may move the instructions, but not the targets. */
-      opt_append_target_arg(p->m, &targets[t], value.raw ? value : undefined_value(p, v));
-    }
+  for (uint32_t t = 0; t < n; t++) {
+    LiveList live = p->live[targets[t].block.raw];
+    const IrValue *values = p->passed[block][t];
+    if (!values || !live.n)
+      continue;
+    IrValue *args = arena_many(p->m->arena, IrValue, targets[t].n_args + live.n);
+    if (targets[t].n_args)
+      memcpy(args, targets[t].args, sizeof *args * targets[t].n_args);
+    /* Making a value may move the instructions, but not the targets. */
+    for (uint32_t i = 0; i < live.n; i++)
+      args[targets[t].n_args++] = values[i].raw
+                                      ? values[i]
+                                      : undefined_value(p, p->live_vars[live.first + i]);
+    targets[t].args = args;
+  }
 }
 
 /* Operands still name the old loads; those the map knows, new values lie beyond it. */
@@ -278,17 +392,26 @@ static void place_locals(Promoter *p)
   }
 }
 
+static uint32_t count_params(const Promoter *p)
+{
+  uint32_t n = 0;
+  for (uint32_t b = 0; b < p->f->n_blocks; b++)
+    if (has_params(p, b))
+      n += p->live[b].n;
+  return n;
+}
+
 static void promote_vars(Promoter *p)
 {
-  size_t n = (size_t)p->f->n_blocks * p->n_vars;
-  p->exit = arena_many(p->arena, IrValue, n);
-  p->has_param = arena_many(p->arena, bool, n);
+  p->now = arena_many(p->arena, IrValue, p->n_vars);
+  p->now_in = arena_many(p->arena, uint32_t, p->n_vars);
+  p->passed = (IrValue *(*)[2])arena_many(p->arena, IrValue *, 2 * (size_t)p->f->n_blocks);
   p->undefined = arena_many(p->arena, IrValue, p->n_vars);
   p->stored = arena_many(p->arena, IrValue, p->n_vars);
   p->n_stores = arena_many(p->arena, uint32_t, p->n_vars);
   find_live(p);
   /* Values that we make are followed by map lookups too: leave room for all of them. */
-  p->cap_map = p->f->n_insns + (uint32_t)n + p->n_vars;
+  p->cap_map = p->f->n_insns + count_params(p) + p->n_vars;
   p->map = arena_many(p->arena, IrValue, p->cap_map);
   uint32_t *var_of = arena_many(p->arena, uint32_t, p->cap_map);
   memset(var_of, 0xff, sizeof(uint32_t) * p->cap_map);
@@ -297,6 +420,7 @@ static void promote_vars(Promoter *p)
   for (uint32_t i = 0; i < p->cfg.n_rpo; i++) {
     start_block(p, p->cfg.rpo[i]);
     rewrite_block(p, p->cfg.rpo[i]);
+    end_block(p, p->cfg.rpo[i]);
   }
   for (uint32_t i = 0; i < p->cfg.n_rpo; i++)
     pass_values_on(p, p->cfg.rpo[i]);
