@@ -147,6 +147,12 @@ typedef struct {
   } u;
 } IrInsn;
 
+/* How many blocks the instruction leads to, which u.targets has: 0 for all but jumps. */
+static inline uint32_t ir_target_count(const IrInsn *insn)
+{
+  return insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+}
+
 typedef struct {
   uint32_t n_params;
   IrValue *params;

@@ -585,7 +585,7 @@ static void check_insn(Verifier *v, IrValue value)
     check_types(v, insn);
   if (!v->fault)
     check_payload(v, insn);
-  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  uint32_t n = ir_target_count(insn);
   for (uint32_t t = 0; t < n && !v->fault; t++)
     check_target_args(v, &insn->u.targets[t]);
   if (v->fault)

@@ -565,11 +565,6 @@ static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, LintF
   }
 }
 
-static unsigned target_count(const IrInsn *last)
-{
-  return last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
-}
-
 static bool loads_dsrs(const Uses *used)
 {
   for (unsigned file = 0; file < DSR_FILE_COUNT; file++)
@@ -611,7 +606,7 @@ static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow 
       LintFlow flow = starts[b];
       step_block(o, f, block, &flow);
       const IrInsn *last = &f->insns[block->insns[block->n_insns - 1].raw];
-      for (unsigned t = 0; t < target_count(last); t++)
+      for (unsigned t = 0; t < ir_target_count(last); t++)
         is_changed |= flow_join(&starts[last->u.targets[t].block.raw], &flow);
       if (last->op == IR_ret)
         join_end(end, &flow);

@@ -66,11 +66,6 @@ static void note_args(const FifoLint *l, const IrFunc *f, const IrValue *args, u
   }
 }
 
-static uint32_t way_count(const IrInsn *insn)
-{
-  return insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
-}
-
 static void note_function(const FifoLint *l, const IrFunc *f)
 {
   for (uint32_t i = 1; i < f->n_insns; i++) {
@@ -81,7 +76,7 @@ static void note_function(const FifoLint *l, const IrFunc *f)
       note_vec(l, f, insn);
     else
       note_args(l, f, insn->args, insn->n_args);
-    for (uint32_t t = 0; t < way_count(insn); t++)
+    for (uint32_t t = 0; t < ir_target_count(insn); t++)
       note_args(l, f, insn->u.targets[t].args, insn->u.targets[t].n_args);
   }
 }
@@ -94,7 +89,7 @@ static const bool *used_values(const FifoLint *l, const IrFunc *f)
     const IrInsn *insn = &f->insns[i];
     for (uint32_t a = 0; a < insn->n_args && !insn->dead; a++)
       used[insn->args[a].raw] = true;
-    for (uint32_t t = 0; t < way_count(insn) && !insn->dead; t++)
+    for (uint32_t t = 0; t < ir_target_count(insn) && !insn->dead; t++)
       for (uint32_t a = 0; a < insn->u.targets[t].n_args; a++)
         used[insn->u.targets[t].args[a].raw] = true;
   }

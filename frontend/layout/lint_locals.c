@@ -78,16 +78,10 @@ static void note_use(LocalWalk *w, IrValue self, uint32_t arg, uint32_t block)
   }
 }
 
-/* The number of blocks that the instruction leads to. */
-static uint32_t count_targets(const IrInsn *insn)
-{
-  return insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
-}
-
 static void note_targets(LocalWalk *w, IrValue self, uint32_t block)
 {
   const IrInsn *insn = insn_of(w->f, self);
-  for (uint32_t t = 0; t < count_targets(insn); t++)
+  for (uint32_t t = 0; t < ir_target_count(insn); t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       if (w->local_of[insn->u.targets[t].args[i].raw] != NO_LOCAL)
         add_access(w, WRITES_PART, insn->u.targets[t].args[i], (LocalPart){0, 0}, block, self);
@@ -187,7 +181,7 @@ static bool is_before_writes(LocalWalk *w, const Access *read)
     const IrInsn *last = insn_of(f, b->insns[b->n_insns - 1]);
     for (uint8_t way = WAY_UNWRITTEN; way <= WAY_WRITTEN; way++) {
       uint8_t out = w->ways[block] & way ? way_through(w, block, way, read, &at_read) : 0;
-      for (uint32_t t = 0; t < count_targets(last) && out != 0; t++)
+      for (uint32_t t = 0; t < ir_target_count(last) && out != 0; t++)
         go_on(w, &todo, last->u.targets[t].block.raw, out);
     }
   }

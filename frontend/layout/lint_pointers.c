@@ -21,12 +21,11 @@ static void note_function(const IrFunc *f, uint8_t *uses)
 {
   for (uint32_t i = 1; i < f->n_insns; i++) {
     const IrInsn *insn = &f->insns[i];
-    uint32_t n_targets = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
     if (insn->dead)
       continue;
     uint8_t use = insn->op == IR_load ? USED_BY_LOAD : USED_OTHERWISE;
     note_uses(f, insn->args, insn->n_args, use, uses);
-    for (uint32_t t = 0; t < n_targets; t++)
+    for (uint32_t t = 0; t < ir_target_count(insn); t++)
       note_uses(f, insn->u.targets[t].args, insn->u.targets[t].n_args, USED_OTHERWISE, uses);
   }
 }

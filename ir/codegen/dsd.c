@@ -214,7 +214,7 @@ static void collect_uses(Sel *s, DsdUses *u, IrValue user)
   const IrInsn *insn = sel_def(s, user);
   for (uint32_t i = 0; i < insn->n_args; i++)
     add_use(s, u, insn->args[i], user);
-  unsigned n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  unsigned n = ir_target_count(insn);
   for (unsigned t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       add_use(s, u, insn->u.targets[t].args[i], user);
@@ -503,7 +503,7 @@ static bool block_uses(const Sel *s, uint32_t block, IrValue dsd)
   const IrBlock *b = &s->f->blocks[block];
   for (uint32_t i = 0; i < b->n_insns; i++) {
     const IrInsn *insn = &s->f->insns[b->insns[i].raw];
-    uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+    uint32_t n = ir_target_count(insn);
     for (uint32_t k = 0; k < insn->n_args; k++)
       if (is_made_from(s, insn->args[k], dsd))
         return true;
@@ -517,14 +517,19 @@ static bool block_uses(const Sel *s, uint32_t block, IrValue dsd)
 /* Marks what control reaches from a block before it comes to `end`. */
 static void mark_reached(const Sel *s, uint32_t block, uint32_t end, bool *reached)
 {
-  if (block == end || reached[block])
-    return;
-  reached[block] = true;
-  const IrBlock *b = &s->f->blocks[block];
-  const IrInsn *last = &s->f->insns[b->insns[b->n_insns - 1].raw];
-  uint32_t n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
-  for (uint32_t t = 0; t < n; t++)
-    mark_reached(s, last->u.targets[t].block.raw, end, reached);
+  uint32_t *work = NULL;
+  arrput(work, block);
+  while (arrlenu(work)) {
+    block = arrpop(work);
+    if (block == end || reached[block])
+      continue;
+    reached[block] = true;
+    const IrBlock *b = &s->f->blocks[block];
+    const IrInsn *last = &s->f->insns[b->insns[b->n_insns - 1].raw];
+    for (uint32_t t = 0; t < ir_target_count(last); t++)
+      arrput(work, last->u.targets[t].block.raw);
+  }
+  arrfree(work);
 }
 
 bool dsd_edge_comes_early(Sel *s, const IrTarget *target, const IrTarget *other)

@@ -299,7 +299,7 @@ static bool is_reader(const IrInsn *insn, IrValue v)
   for (uint32_t i = 0; i < insn->n_args; i++)
     if (ir_value_eq(insn->args[i], v))
       return true;
-  unsigned n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  uint32_t n = ir_target_count(insn);
   for (unsigned t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       if (ir_value_eq(insn->u.targets[t].args[i], v))
@@ -531,7 +531,7 @@ static unsigned successors_of(const IrFunc *f, uint32_t block, uint32_t out[2])
 {
   const IrBlock *b = &f->blocks[block];
   const IrInsn *last = &f->insns[b->insns[b->n_insns - 1].raw];
-  unsigned n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+  unsigned n = ir_target_count(last);
   for (unsigned i = 0; i < n; i++)
     out[i] = last->u.targets[i].block.raw;
   return n;

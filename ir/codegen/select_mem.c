@@ -97,8 +97,8 @@ static bool find_param_object(const Sel *s, IrValue v, uint32_t *object, IrValue
   for (uint32_t b = 0; b < s->f->n_blocks; b++) {
     const IrBlock *block = &s->f->blocks[b];
     const IrInsn *end = block->n_insns ? sel_def(s, block->insns[block->n_insns - 1]) : NULL;
-    unsigned n = !end ? 0 : end->op == IR_br ? 1 : end->op == IR_cond_br ? 2 : 0;
-    for (unsigned i = 0; i < n; i++)
+    uint32_t n = end ? ir_target_count(end) : 0;
+    for (uint32_t i = 0; i < n; i++)
       if (ir_block_eq(end->u.targets[i].block, d->u.param.block) &&
           !find_object(s, end->u.targets[i].args[d->u.param.index], object, looking, depth + 1))
         return false;

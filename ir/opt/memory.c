@@ -47,7 +47,7 @@ static void expose_value(ExposureScan *s, IrValue v)
 
 static void scan_insn(ExposureScan *s, const IrInsn *insn)
 {
-  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  uint32_t n = ir_target_count(insn);
   for (uint32_t t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       expose_value(s, insn->u.targets[t].args[i]);

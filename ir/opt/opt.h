@@ -69,7 +69,7 @@ static inline IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n
   if (!f->blocks[block].n_insns)
     return NULL;
   const IrInsn *last = opt_terminator(f, block);
-  *n = last->op == IR_br ? 1 : last->op == IR_cond_br ? 2 : 0;
+  *n = ir_target_count(last);
   return *n ? last->u.targets : NULL;
 }
 static inline bool opt_is_const(const IrFunc *f, IrValue v)
@@ -81,7 +81,7 @@ static inline bool opt_is_const(const IrFunc *f, IrValue v)
 typedef void OperandVisit(IrValue *operand, void *context);
 static inline void opt_each_operand(IrInsn *insn, OperandVisit *visit, void *context)
 {
-  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  uint32_t n = ir_target_count(insn);
   for (uint32_t i = 0; i < insn->n_args; i++)
     visit(&insn->args[i], context);
   for (uint32_t t = 0; t < n; t++)

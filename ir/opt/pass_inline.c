@@ -148,7 +148,7 @@ static void map_operand(IrValue *operand, void *context)
 
 static IrTarget *copy_targets(Copier *c, const IrInsn *insn)
 {
-  uint32_t n = insn->op == IR_br ? 1 : 2;
+  uint32_t n = ir_target_count(insn);
   IrTarget *copy = arena_many(c->m->arena, IrTarget, n);
   for (uint32_t t = 0; t < n; t++) {
     const IrTarget *from = &insn->u.targets[t];

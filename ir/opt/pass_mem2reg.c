@@ -12,7 +12,7 @@
 #include <stb_ds.h>
 
 /* The variables that are live where a block starts, in their order: n of `live_vars`, from `first`
- * on.  Few are live in most blocks, so the pass keeps lists and no table of blocks and variables. */
+ * on.  Few are live in most blocks, so these are lists and no table of blocks and variables. */
 typedef struct { uint32_t first, n; } LiveList;
 
 typedef struct {
@@ -77,7 +77,7 @@ static void judge_use(const IrFunc *f, const IrInsn *insn, uint32_t index, IrTyp
 
 static void judge_targets(const IrInsn *insn, bool *bad)
 {
-  uint32_t n = insn->op == IR_br ? 1 : insn->op == IR_cond_br ? 2 : 0;
+  uint32_t n = ir_target_count(insn);
   for (uint32_t t = 0; t < n; t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       bad[insn->u.targets[t].args[i].raw] = true;
