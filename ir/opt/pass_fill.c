@@ -19,6 +19,8 @@ typedef struct {
   Opt *opt;
   IrFuncId helper;
   Loop loop;
+  const bool *used_outside;  /* by value */
+  bool *replaced;            /* by block: the head of a loop that this round has replaced */
   Counter counter;
   unsigned n_fills;
   Fill fills[MOST_FILLS];
@@ -138,29 +140,44 @@ static bool may_move(const IrInsn *insn)
   return insn->op == IR_const || insn->op == IR_global_addr;
 }
 
-typedef struct { const Loop *loop; bool found; } UseSearch;
+typedef struct { const IrFunc *f; const uint32_t *block_of; uint32_t block; bool *used; } UseSearch;
 
-static void look_at_use(IrValue *operand, void *context)
+static void note_use(IrValue *operand, void *context)
 {
   UseSearch *s = context;
-  s->found |= operand->raw < s->loop->n_values &&
-              s->loop->block_of[operand->raw] == s->loop->head &&
-              !may_move(opt_insn(s->loop->f, *operand));
+  if (s->block_of[operand->raw] != s->block && !may_move(opt_insn(s->f, *operand)))
+    s->used[operand->raw] = true;
+}
+
+/* By value: does another block than its own use it?  What a block passes on to others counts. */
+static bool *find_used_outside(const IrFunc *f, const uint32_t *block_of, Arena *arena)
+{
+  UseSearch s = {.f = f, .block_of = block_of, .used = arena_many(arena, bool, f->n_insns)};
+  for (uint32_t b = 0; b < f->n_blocks; b++) {
+    s.block = b;
+    for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
+      opt_each_operand(opt_insn(f, f->blocks[b].insns[i]), note_use, &s);
+    uint32_t n;
+    const IrTarget *targets = cfg_targets(f, b, &n);
+    s.block = IR_NO_ID;
+    for (uint32_t t = 0; t < n; t++)
+      for (uint32_t i = 0; targets[t].block.raw != b && i < targets[t].n_args; i++)
+        note_use(&targets[t].args[i], &s);
+  }
+  return s.used;
 }
 
 /* Does code behind the loop use what the loop computes? */
-static bool is_used_outside(const Loop *l)
+static bool is_used_outside(const Filler *x)
 {
-  UseSearch s = {.loop = l};
-  uint32_t n;
-  for (uint32_t b = 0; b < l->f->n_blocks; b++)
-    for (uint32_t i = 0; b != l->head && i < l->f->blocks[b].n_insns; i++)
-      opt_each_operand(opt_insn(l->f, l->f->blocks[b].insns[i]), look_at_use, &s);
-  IrTarget *targets = cfg_targets(l->f, l->head, &n);
-  for (uint32_t t = 0; t < n; t++)
-    for (uint32_t i = 0; targets[t].block.raw != l->head && i < targets[t].n_args; i++)
-      look_at_use(&targets[t].args[i], &s);
-  return s.found;
+  const IrBlock *b = &x->loop.f->blocks[x->loop.head];
+  for (uint32_t i = 0; i < b->n_params; i++)
+    if (x->used_outside[b->params[i].raw])
+      return true;
+  for (uint32_t i = 0; i < b->n_insns; i++)
+    if (x->used_outside[b->insns[i].raw])
+      return true;
+  return false;
 }
 
 /* Is the comparison `counter < bound`, with the bound from outside? */
@@ -171,11 +188,14 @@ static bool is_below(const Loop *l, const IrInsn *test, IrOp op, IrValue counter
 }
 
 /* The end of the only block that goes to the loop's front, if it does so when its test is true. */
-static const IrInsn *guard_of(const Loop *l)
+static const IrInsn *guard_of(const Filler *x)
 {
+  const Loop *l = &x->loop;
   if (cfg_pred_count(l->cfg, l->front) != 1)
     return NULL;
   uint32_t before = l->cfg->preds[l->cfg->pred_at[l->front]];
+  if (x->replaced[before])
+    return NULL;
   const IrInsn *last = opt_terminator(l->f, before);
   return last->op == IR_cond_br && last->u.targets[0].block.raw == l->front &&
          last->u.targets[1].block.raw != l->front ? last : NULL;
@@ -185,7 +205,7 @@ static const IrInsn *guard_of(const Loop *l)
 static IrValue bound_of(const Filler *x)
 {
   const Loop *l = &x->loop;
-  const IrInsn *last = opt_terminator(l->f, l->head), *guard = guard_of(l);
+  const IrInsn *last = opt_terminator(l->f, l->head), *guard = guard_of(x);
   if (!guard || last->op != IR_cond_br || last->u.targets[0].block.raw != l->head ||
       x->counter.step != 1)
     return IR_NO_VALUE;
@@ -253,7 +273,7 @@ static void replace_loop(const Filler *x, uint32_t turns, IrValue bound)
 static bool fill_loop(Filler *x, uint32_t head)
 {
   const Loop *l = &x->loop;
-  if (!opt_loop_enter(&x->loop, head) || !collect_fills(x) || is_used_outside(l))
+  if (!opt_loop_enter(&x->loop, head) || !collect_fills(x) || is_used_outside(x))
     return false;
   uint32_t turns = opt_count_turns(l, &x->counter, MOST_TURNS);
   IrValue bound = turns ? IR_NO_VALUE : bound_of(x);
@@ -263,19 +283,23 @@ static bool fill_loop(Filler *x, uint32_t head)
   return true;
 }
 
-/* Replaces one loop, which ends the shape that was known; false if there is none. */
-static bool fill_one(Filler *x, IrFunc *f)
+/* Replaces all loops that it can; what used their values may let others go in another round.  The
+ * shape stays right for the other loops, but for the guards of those behind a replaced one. */
+static bool fill_round(Filler *x, IrFunc *f)
 {
   Cfg cfg;
+  bool changed = false;
   cfg_build(&cfg, f, x->opt->arena);
   opt_drop_unreachable(f, &cfg);
   opt_make_fronts(x->opt, f, &cfg);
   x->loop = (Loop){.m = x->opt->m, .f = f, .cfg = &cfg, .n_values = f->n_insns,
                    .block_of = opt_blocks_of_values(f, x->opt->arena)};
+  x->used_outside = find_used_outside(f, x->loop.block_of, x->opt->arena);
+  x->replaced = arena_many(x->opt->arena, bool, f->n_blocks);
   for (uint32_t i = 0; i < cfg.n_rpo; i++)
     if (cfg.loop_head[cfg.rpo[i]] == cfg.rpo[i] && fill_loop(x, cfg.rpo[i]))
-      return true;
-  return false;
+      changed = x->replaced[cfg.rpo[i]] = true;
+  return changed;
 }
 
 bool pass_fill(Opt *opt)
@@ -287,7 +311,7 @@ bool pass_fill(Opt *opt)
   Filler x = {.opt = opt, .helper = add_helper(m)};
   bool changed = false;
   for (uint32_t i = 0; i < n; i++)
-    while (fill_one(&x, &m->funcs[i]))
+    while (fill_round(&x, &m->funcs[i]))
       changed = true;
   return changed;
 }
