@@ -16,6 +16,7 @@ TASK = """
 export var n: u16 = 1;
 export var a = @zeros([10]u16);
 fn added(x: u16, y: u16) u16 {{ if (x > y) {{ return x - y; }} return a[y]; }}
+noinline fn step(x: u16) void {{ n += x; a[x % 10] = n; }}
 task main() void {{
   {body}
 }}
@@ -71,6 +72,14 @@ def locals_under_conditions(count):
                      for k in range(count))
 
 
+def calls_under_conditions(count):
+    return "\n".join(f"if (n > {k}) {{ step({k}); }}" for k in range(count))
+
+
+def loops_that_clear(count):
+    return "\n".join("for (@range(i16, 10)) |i| { a[i] = 0; }" for _ in range(count))
+
+
 # Four times the size: 4 where the work is linear, 16 where it is quadratic.
 @pytest.mark.parametrize("body_of, size, options", [
     (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
@@ -80,6 +89,8 @@ def locals_under_conditions(count):
     (locals_without_value, 500, ["-O0", "--emit=ir"]),
     (calls_to_inline, 1000, ["-O1", "--emit=ir"]),
     (locals_under_conditions, 1000, ["-O1", "--emit=ir"]),
+    (calls_under_conditions, 600, ["-O0", "--check"]),
+    (loops_that_clear, 400, ["-O1", "--emit=ir"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))

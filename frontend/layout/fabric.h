@@ -51,6 +51,11 @@ typedef struct FabricUses {
   Span task_span[MAX_COLORS];           /* of that data task */
 } FabricUses;
 
+/* Times in a run: 0, 1 or FABRIC_MANY. */
+typedef struct { uint8_t least, most; } Times;
+/* For each block of the function, when it runs once. */
+Times *block_times_find(const IrFunc *f, Arena *arena);
+
 /* The bits of a scalar that is the same in every run, found from constants and calls with
  * constants; false: it is not known. */
 bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *arena,

@@ -16,9 +16,6 @@
 enum { WALK_DEPTH = 24, WALK_CALLS = 4096, STANDS_FOR_ANY = 1 };
 static const uint32_t ALL_COLORS = (1u << MAX_COLORS) - 1;
 
-/* Times in a run: 0, 1 or FABRIC_MANY. */
-typedef struct { uint8_t least, most; } Times;
-
 typedef struct {
   IrFuncId func;
   bool is_task;            /* a local task, which `id` names */
@@ -58,76 +55,10 @@ static Times times_product(Times a, Times b)
                  (uint8_t)(most > FABRIC_MANY ? FABRIC_MANY : most)};
 }
 
-/* ---- how often a block runs ------------------------------------------------------------------ */
-
-static const IrInsn *block_end(const IrFunc *f, uint32_t block)
-{
-  const IrBlock *b = &f->blocks[block];
-  return b->n_insns ? &f->insns[b->insns[b->n_insns - 1].raw] : NULL;
-}
-
-static unsigned way_count(const IrInsn *end)
-{
-  return !end ? 0 : end->op == IR_br ? 1 : end->op == IR_cond_br ? 2 : 0;
-}
-
-/* Marks what can be reached from a block, itself included, without entering `avoid`; true if a
- * return is. */
-static bool mark_reached(const IrFunc *f, uint32_t from, uint32_t avoid, bool *seen)
-{
-  uint32_t *stack = NULL;
-  bool returns = false;
-  arrput(stack, from);
-  while (arrlenu(stack) > 0) {
-    uint32_t block = arrpop(stack);
-    if (block == avoid || seen[block])
-      continue;
-    seen[block] = true;
-    const IrInsn *end = block_end(f, block);
-    returns |= end && end->op == IR_ret;
-    for (unsigned i = 0; i < way_count(end); i++)
-      arrput(stack, end->u.targets[i].block.raw);
-  }
-  arrfree(stack);
-  return returns;
-}
-
-static Times times_of_block(const IrFunc *f, uint32_t block, bool *seen)
-{
-  const IrInsn *end = block_end(f, block);
-  memset(seen, 0, f->n_blocks);
-  for (unsigned i = 0; i < way_count(end); i++)
-    mark_reached(f, end->u.targets[i].block.raw, IR_NO_ID, seen);
-  bool is_in_loop = seen[block];
-  memset(seen, 0, f->n_blocks);
-  bool can_return = mark_reached(f, 0, IR_NO_ID, seen);
-  memset(seen, 0, f->n_blocks);
-  bool can_be_left_out = mark_reached(f, 0, block, seen);
-  return (Times){block == 0 || (can_return && !can_be_left_out), is_in_loop ? FABRIC_MANY : 1};
-}
-
-static bool is_of_interest(const IrFunc *f, const IrBlock *b)
-{
-  for (uint32_t i = 0; i < b->n_insns; i++) {
-    const IrInsn *insn = &f->insns[b->insns[i].raw];
-    if (!insn->dead && (insn->op == IR_vec || insn->op == IR_call || insn->op == IR_activate))
-      return true;
-  }
-  return false;
-}
-
-/* For the blocks of a function; those without operations and calls have no times. */
 static const Times *block_times(UseWalk *w, uint32_t func)
 {
-  const IrFunc *f = &w->m->funcs[func];
-  if (!w->block_times[func]) {
-    Times *times = arena_many(w->s->arena, Times, f->n_blocks + 1);
-    bool *seen = arena_many(w->s->arena, bool, f->n_blocks + 1);
-    for (uint32_t b = 0; b < f->n_blocks; b++)
-      if (is_of_interest(f, &f->blocks[b]))
-        times[b] = times_of_block(f, b, seen);
-    w->block_times[func] = times;
-  }
+  if (!w->block_times[func])
+    w->block_times[func] = block_times_find(&w->m->funcs[func], w->s->arena);
   return w->block_times[func];
 }
 
@@ -184,7 +115,7 @@ static void mark_escapes(const IrInsn *insn, bool *escapes)
   bool is_vec = insn->op == IR_vec;
   for (uint32_t i = 0; i < insn->n_args && !is_vec; i++)
     escapes[insn->args[i].raw] = true;
-  for (unsigned t = 0; t < way_count(insn); t++)
+  for (uint32_t t = 0; t < ir_target_count(insn); t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       escapes[insn->u.targets[t].args[i].raw] = true;
 }
