@@ -2,6 +2,9 @@
  * slots through allocation.  The code is the same without it. */
 #include "ir/codegen/codegen.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include <stb_ds.h>
 
 /* ---- after selection ------------------------------------------------------------------------- */
@@ -48,43 +51,82 @@ static bool is_marked(const VariableHome *home)
   return home->kind == HOME_REGISTER && reg_is_virtual(home->reg);
 }
 
-static void mark_block(MFunc *mf, const FlowBlock *block, Arena *arena)
+/* Which homes hold their variables at the instruction at hand, as the walk goes up. */
+typedef struct {
+  MFunc *mf;
+  Arena *arena;
+  uint32_t *first_home, *next_home;   /* those of a virtual register, by index + 1 */
+  size_t n_words;
+  uint64_t *marks;
+  bool changed;              /* since the last instruction was marked */
+} HomeMarks;
+
+static void mark_register(HomeMarks *m, Reg r, bool is_live)
 {
-  uint64_t *live = block->live_out;
-  size_t n_words = (arrlenu(mf->homes) + 63) / 64;
+  if (!reg_is_virtual(r))
+    return;
+  for (uint32_t h = m->first_home[reg_id(r) - FIRST_VREG]; h; h = m->next_home[h - 1]) {
+    if (bit_get(m->marks, h - 1) == is_live)
+      continue;
+    m->changed = true;
+    if (is_live)
+      bit_set(m->marks, h - 1);
+    else
+      bit_clear(m->marks, h - 1);
+  }
+}
+
+static void mark_block(HomeMarks *m, const FlowBlock *block)
+{
+  MFunc *mf = m->mf;
+  uint64_t *kept = NULL;
+  memset(m->marks, 0, m->n_words * sizeof *m->marks);
+  for (size_t h = 0; h < arrlenu(mf->homes); h++)
+    if (is_marked(&mf->homes[h]) &&
+        bit_get(block->live_out, reg_id(mf->homes[h].reg) - FIRST_VREG))
+      bit_set(m->marks, (uint32_t)h);
+  m->changed = true;
   for (uint32_t i = block->end; i-- > block->first;) {
     MOperand ops[MOST_OPERANDS];
     unsigned n = mi_operands(&mf->code[i], ops);
-    for (unsigned use = 0; use < 2; use++)
-      for (unsigned k = 0; k < n; k++) {
-        Reg r = mf->code[i].r[ops[k].slot];
-        if (!reg_is_virtual(r))
-          continue;
-        if (use && ops[k].use)
-          bit_set(live, reg_id(r) - FIRST_VREG);
-        else if (!use && ops[k].def)
-          bit_clear(live, reg_id(r) - FIRST_VREG);
-      }
-    uint64_t *marks = arena_many(arena, uint64_t, n_words);
-    for (size_t h = 0; h < arrlenu(mf->homes); h++)
-      if (is_marked(&mf->homes[h]) && bit_get(live, reg_id(mf->homes[h].reg) - FIRST_VREG))
-        bit_set(marks, (uint32_t)h);
-    mf->code[i].live = marks;
+    for (unsigned k = 0; k < n; k++)
+      if (ops[k].def)
+        mark_register(m, mf->code[i].r[ops[k].slot], false);
+    for (unsigned k = 0; k < n; k++)
+      if (ops[k].use)
+        mark_register(m, mf->code[i].r[ops[k].slot], true);
+    if (m->changed) {
+      kept = arena_many(m->arena, uint64_t, m->n_words);
+      memcpy(kept, m->marks, m->n_words * sizeof *kept);
+    }
+    mf->code[i].live = kept;
+    m->changed = false;
   }
 }
 
 void variables_mark(MFunc *mf, Arena *arena)
 {
-  bool any = false;
-  for (size_t h = 0; h < arrlenu(mf->homes); h++)
-    any |= is_marked(&mf->homes[h]);
-  if (!any)
-    return;
-  Flow flow;
   Arena *scratch = arena_create("variables");
-  flow_build(&flow, mf, scratch);
-  for (uint32_t b = 0; b < flow.n_blocks; b++)
-    mark_block(mf, &flow.blocks[b], arena);
+  size_t n_homes = arrlenu(mf->homes);
+  HomeMarks m = {.mf = mf, .arena = arena, .n_words = (n_homes + 63) / 64};
+  bool any = false;
+  m.first_home = arena_many(scratch, uint32_t, arrlenu(mf->vregs));
+  m.next_home = arena_many(scratch, uint32_t, n_homes);
+  m.marks = arena_many(scratch, uint64_t, m.n_words);
+  for (size_t h = 0; h < n_homes; h++) {
+    if (!is_marked(&mf->homes[h]))
+      continue;
+    uint32_t *first = &m.first_home[reg_id(mf->homes[h].reg) - FIRST_VREG];
+    m.next_home[h] = *first;
+    *first = (uint32_t)h + 1;
+    any = true;
+  }
+  if (any) {
+    Flow flow;
+    flow_build(&flow, mf, scratch);
+    for (uint32_t b = 0; b < flow.n_blocks; b++)
+      mark_block(&m, &flow.blocks[b]);
+  }
   arena_destroy(scratch);
 }
 
@@ -97,21 +139,104 @@ void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *co
 
 /* ---- in the image ---------------------------------------------------------------------------- */
 
-typedef struct {
-  const MFunc *mf;
-  size_t number;               /* of the home */
-  DebugRange *ranges;          /* stb_ds */
-} RangeList;
+/* Code from one word to before another. */
+typedef struct { uint16_t first, end; } CodeRange;
 
-static bool is_held(const RangeList *l, const MInsn *mi)
+/* Where homes hold their variables, as stb_ds arrays of ranges. */
+typedef struct {
+  CodeRange *everywhere;
+  CodeRange *in_frame;       /* while the frame is there */
+  CodeRange **marked;        /* by home: as the marks say */
+} HomeRanges;
+
+/* Neighbouring instructions make one range. */
+static void add_range(CodeRange **list, uint32_t first, uint32_t end)
 {
-  const VariableHome *home = &l->mf->homes[l->number];
-  bool in_frame = home->kind == HOME_SLOT;
-  if (in_frame && l->mf->frame_bytes && (mi->op == OP_ret || mi == &l->mf->code[1]))
-    return false;              /* the frame is not there yet, or no longer */
+  if (arrlenu(*list) && arrlast(*list).end == first)
+    arrlast(*list).end = (uint16_t)end;
+  else
+    arrput(*list, ((CodeRange){(uint16_t)first, (uint16_t)end}));
+}
+
+/* The walk down the code: which homes hold their variables, and since where. */
+typedef struct {
+  HomeRanges *ranges;
+  size_t n_words;
+  uint64_t *held;
+  uint64_t *need_frame;      /* spilled: they hold nothing without the frame, whatever the marks */
+  uint32_t *since;           /* by home */
+} RangeWalk;
+
+/* From `pc` on, what `marks` says; NULL: nothing is marked. */
+static void take_marks(RangeWalk *w, const uint64_t *marks, bool has_frame, uint32_t pc)
+{
+  for (size_t word = 0; word < w->n_words; word++) {
+    uint64_t now = marks ? marks[word] : 0;
+    if (!has_frame)
+      now &= ~w->need_frame[word];
+    for (uint64_t bits = now ^ w->held[word]; bits; bits &= bits - 1) {
+      uint32_t h = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(bits);
+      if (bit_get(w->held, h))
+        add_range(&w->ranges->marked[h], w->since[h], pc);
+      w->since[h] = pc;
+    }
+    w->held[word] = now;
+  }
+}
+
+static RangeWalk begin_walk(const MFunc *mf, HomeRanges *ranges, Arena *arena)
+{
+  size_t n_homes = arrlenu(mf->homes), n_words = (n_homes + 63) / 64;
+  RangeWalk w = {ranges, n_words, arena_many(arena, uint64_t, n_words),
+                 arena_many(arena, uint64_t, n_words), arena_many(arena, uint32_t, n_homes)};
+  ranges->marked = arena_many(arena, CodeRange *, n_homes);
+  for (size_t h = 0; h < n_homes; h++)
+    if (mf->homes[h].kind == HOME_SLOT && mf->homes[h].spilled)
+      bit_set(w.need_frame, (uint32_t)h);
+  return w;
+}
+
+/* In the first instruction and in a return the frame is not there yet, or no longer. */
+static HomeRanges find_ranges(const MFunc *mf, Arena *arena)
+{
+  HomeRanges ranges = {0};
+  RangeWalk w = begin_walk(mf, &ranges, arena);
+  const uint64_t *marks = NULL;
+  bool had_frame = true;
+  uint32_t pc = mf->address;
+  for (size_t i = 0; i < arrlenu(mf->code); i++) {
+    const MInsn *mi = &mf->code[i];
+    if (mi->op == MI_LABEL)
+      continue;
+    uint32_t end = pc + 2 * insn_words((Opcode)mi->op);
+    bool has_frame = !mf->frame_bytes || (mi->op != OP_ret && i != 1);
+    if (mi->live != marks || has_frame != had_frame)
+      take_marks(&w, mi->live, has_frame, pc);
+    marks = mi->live;
+    had_frame = has_frame;
+    add_range(&ranges.everywhere, pc, end);
+    if (has_frame)
+      add_range(&ranges.in_frame, pc, end);
+    pc = end;
+  }
+  take_marks(&w, NULL, true, pc);
+  return ranges;
+}
+
+static void free_ranges(HomeRanges *ranges, size_t n_homes)
+{
+  arrfree(ranges->everywhere);
+  arrfree(ranges->in_frame);
+  for (size_t h = 0; h < n_homes; h++)
+    arrfree(ranges->marked[h]);
+}
+
+static const CodeRange *ranges_of_home(const HomeRanges *ranges, const MFunc *mf, uint32_t number)
+{
+  const VariableHome *home = &mf->homes[number];
   if (home->kind == HOME_REGISTER || home->spilled)
-    return mi->live && bit_get(mi->live, (uint32_t)l->number);
-  return true;
+    return ranges->marked[number];
+  return home->kind == HOME_SLOT ? ranges->in_frame : ranges->everywhere;
 }
 
 static bool home_place(const MFunc *mf, const VariableHome *home, DebugRange *range)
@@ -132,32 +257,6 @@ static bool home_place(const MFunc *mf, const VariableHome *home, DebugRange *ra
     range->value = mf->slots[home->slot].offset;
     return true;
   }
-}
-
-/* Neighbouring instructions make one range. */
-static DebugRange *find_ranges(const MFunc *mf, size_t number)
-{
-  RangeList l = {mf, number, NULL};
-  DebugRange range = {0};
-  uint32_t pc = mf->address;
-  if (!home_place(mf, &mf->homes[number], &range))
-    return NULL;
-  for (size_t i = 0; i < arrlenu(mf->code); i++) {
-    const MInsn *mi = &mf->code[i];
-    if (mi->op == MI_LABEL)
-      continue;
-    uint32_t end = pc + 2 * insn_words((Opcode)mi->op);
-    bool follows = arrlenu(l.ranges) && arrlast(l.ranges).end == pc;
-    if (is_held(&l, mi) && follows) {
-      arrlast(l.ranges).end = (uint16_t)end;
-    } else if (is_held(&l, mi)) {
-      range.first = (uint16_t)pc;
-      range.end = (uint16_t)end;
-      arrput(l.ranges, range);
-    }
-    pc = end;
-  }
-  return l.ranges;
 }
 
 typedef struct {
@@ -205,7 +304,7 @@ static uint16_t short_column(uint32_t column)
 
 /* False: no code of it is left. */
 static bool emit_local(const VariableEmitter *e, const MFunc *mf, const IrLocal *local,
-                       uint32_t home, DebugLocal *out)
+                       const HomeRanges *held, uint32_t home, DebugLocal *out)
 {
   Span seen = e->cg->work->locs[local->loc.raw].span;
   FilePlace place = file_place(e->cg, seen);
@@ -219,26 +318,34 @@ static bool emit_local(const VariableEmitter *e, const MFunc *mf, const IrLocal 
   }
   if (!e->inlined(e->context, local->loc.raw, &out->inlined))
     return false;
-  if (home == NO_HOME)
+  DebugRange where = {0};
+  if (home == NO_HOME || !home_place(mf, &mf->homes[home], &where))
     return true;
-  DebugRange *found = find_ranges(mf, home);
+  const CodeRange *found = ranges_of_home(held, mf, home);
   DebugRange *ranges = arena_many(e->cg->arena, DebugRange, arrlenu(found));
-  for (size_t i = 0; i < arrlenu(found); i++)
-    ranges[i] = found[i];
+  for (size_t i = 0; i < arrlenu(found); i++) {
+    ranges[i] = where;
+    ranges[i].first = found[i].first;
+    ranges[i].end = found[i].end;
+  }
   out->n_ranges = (uint32_t)arrlenu(found);
   out->ranges = ranges;
-  arrfree(found);
   return true;
 }
 
 static void emit_locals(const VariableEmitter *e, const MFunc *mf, DebugFunction *out)
 {
+  Arena *scratch = arena_create("variables");
   DebugLocal *locals = arena_many(e->cg->arena, DebugLocal, mf->ir->n_locals);
   uint32_t *homes = find_homes(e->cg, mf);
+  HomeRanges held = find_ranges(mf, scratch);
   forget_repeated(e, mf, homes);
   for (uint32_t i = 0; i < mf->ir->n_locals; i++)
-    out->n_locals += emit_local(e, mf, &mf->ir->locals[i], homes[i], &locals[out->n_locals]);
+    out->n_locals +=
+        emit_local(e, mf, &mf->ir->locals[i], &held, homes[i], &locals[out->n_locals]);
   out->locals = locals;
+  free_ranges(&held, arrlenu(mf->homes));
+  arena_destroy(scratch);
 }
 
 static void emit_held(const VariableEmitter *e, const MFunc *mf, DebugFunction *out)

@@ -13,6 +13,7 @@ typedef struct {
   Cfg cfg;
   const uint32_t *block_of;
   bool *is_used_outside;     /* by value: another block uses it */
+  IrValue *copies;           /* by value of a head that was copied; only its own block names it */
 } Rotator;
 
 typedef struct { Rotator *x; uint32_t block; } UseNote;
@@ -51,19 +52,16 @@ static bool is_test(const Rotator *x, uint32_t head)
   return stays[0] != stays[1];
 }
 
-typedef struct { IrValue *copies; } CopyMap;
-
 static void use_copy(IrValue *operand, void *context)
 {
-  const CopyMap *map = context;
-  if (map->copies[operand->raw].raw)
-    *operand = map->copies[operand->raw];
+  const Rotator *x = context;
+  if (x->copies[operand->raw].raw)
+    *operand = x->copies[operand->raw];
 }
 
-static uint32_t copy_block(Rotator *x, uint32_t head, Arena *arena)
+static uint32_t copy_block(Rotator *x, uint32_t head)
 {
   uint32_t copy = ir_block_add(x->m, (IrFuncId){(uint32_t)(x->f - x->m->funcs)}).raw;
-  CopyMap map = {arena_many(arena, IrValue, x->f->n_insns)};
   for (uint32_t i = 0; i < x->f->blocks[head].n_insns; i++) {
     IrValue from = x->f->blocks[head].insns[i];
     IrValue v = opt_add(x->m, x->f, opt_insn(x->f, from));
@@ -78,16 +76,16 @@ static uint32_t copy_block(Rotator *x, uint32_t head, Arena *arena)
       *vec = *insn->u.vec;
       insn->u.vec = vec;
     }
-    opt_each_operand(insn, use_copy, &map);
+    opt_each_operand(insn, use_copy, x);
     opt_insert(x->m, &x->f->blocks[copy], i, v);
-    map.copies[from.raw] = v;
+    x->copies[from.raw] = v;
   }
   return copy;
 }
 
-static void rotate_loop(Rotator *x, uint32_t head, Arena *arena)
+static void rotate_loop(Rotator *x, uint32_t head)
 {
-  uint32_t test = copy_block(x, head, arena);
+  uint32_t test = copy_block(x, head);
   for (uint32_t i = x->cfg.pred_at[head]; i < x->cfg.pred_at[head + 1]; i++) {
     uint32_t n, pred = x->cfg.preds[i];
     if (!cfg_dominates(&x->cfg, head, pred))
@@ -106,13 +104,14 @@ bool pass_rotate(Opt *opt, IrFunc *f)
   bool changed = opt_drop_unreachable(f, &x.cfg);
   x.block_of = opt_blocks_of_values(f, opt->arena);
   x.is_used_outside = arena_many(opt->arena, bool, f->n_insns);
+  x.copies = arena_many(opt->arena, IrValue, f->n_insns);
   find_uses(&x);
   /* A copied head is no head, and the loops around keep theirs: one look at the shape will do. */
   for (uint32_t i = 0; i < x.cfg.n_rpo; i++) {
     uint32_t block = x.cfg.rpo[i];
     if (x.cfg.loop_head[block] != block || !is_test(&x, block))
       continue;
-    rotate_loop(&x, block, opt->arena);
+    rotate_loop(&x, block);
     changed = true;
   }
   return changed;
