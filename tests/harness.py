@@ -59,6 +59,13 @@ class Ran:
     err: str
 
 
+def shown_messages(err):
+    """The end of what a program wrote to stderr; if it reports an error, from the first one on, for
+    hundreds of warnings may follow it."""
+    first = re.search(r"^.*\berror: ", err, re.MULTILINE)
+    return err[first.start():][:8000] if first else err[-8000:]
+
+
 def run(args, expect=0, timeout=120, cwd=None, env=None):
     """Runs a command.  expect: the exit code it must have, or None for any.  A death by signal or
     a sanitizer's report is never accepted."""
@@ -77,7 +84,7 @@ def run(args, expect=0, timeout=120, cwd=None, env=None):
     crashed = ran.code < 0 or ran.code == 99 or "runtime error:" in ran.err
     if crashed or (expect is not None and ran.code != expect):
         raise AssertionError(f"exit code {ran.code}, expected {expect}: {shown}\n"
-                             f"{ran.out[-4000:]}{ran.err[-8000:]}")
+                             f"{ran.out[-4000:]}{shown_messages(ran.err)}")
     return ran
 
 

@@ -3,6 +3,7 @@ import random
 
 import pytest
 
+import harness
 from oracle import check, formats, reduce
 from oracle.expressions import Binary, Literal, Name
 from oracle.statements import Function
@@ -24,6 +25,18 @@ def test_compile_time_computes_a_fifth_of_the_calls():
     for seed in random.SystemRandom().sample(range(1 << 32), 8):
         total.count(check.make(seed, check.BATCH)[0])
     assert total.known > 0.2 * total.calls
+
+
+def test_a_program_that_is_too_large_is_made_smaller():
+    """Also if the compiler has more warnings than the report of the failure shows."""
+    warnings = "p-0.csl:9:9: warning: this gives the variable the value that it has\n" * 999
+    message = harness.shown_messages(
+        "error: the program does not fit [ir_too_large]\n"
+        f"/p-0.csl:1:4: note: 'drive6' takes 2924 bytes\n{warnings}")
+    programs, _ = check.make(7, 20)
+    functions = len(programs[0].arguments)
+    assert check.TOO_LARGE.search(message) and check.halve_too_large(programs, message)
+    assert len(programs[0].arguments) == functions // 2
 
 
 def test_no_field_of_a_union_shows_padding():
