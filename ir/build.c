@@ -229,9 +229,12 @@ IrValue ir_alloca(IrBuilder *b, uint32_t bytes, uint32_t align)
 {
   IrFunc *f = func_of(b->module, b->func);
   IrBlock *entry = &f->blocks[0];
-  uint32_t at = 0;
+  uint32_t at = f->n_allocas;
+  if (at > entry->n_insns || (at > 0 && f->insns[entry->insns[at - 1].raw].op != IR_alloca))
+    at = 0;                  /* a pass has moved them */
   while (at < entry->n_insns && f->insns[entry->insns[at].raw].op == IR_alloca)
     at++;
+  f->n_allocas = at + 1;
   IrInsn insn = {.op = IR_alloca, .type = IRT_PTR, .imm = bytes, .aux = align ? align : 1};
   return insert_insn(b, entry, at, &insn);
 }

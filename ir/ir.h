@@ -188,6 +188,7 @@ typedef struct {
   IrInsn *insns;           /* by IrValue.raw; [0] unused */
   uint32_t n_blocks, cap_blocks;
   IrBlock *blocks;         /* [0] is the entry */
+  uint32_t n_allocas;      /* with which the entry begins, or fewer: where ir_alloca looks first */
   uint32_t n_locals, cap_locals;
   IrLocal *locals;
   /* Globals whose memory may be older than the text says while the function runs: passes have

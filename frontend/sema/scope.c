@@ -56,12 +56,34 @@ void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved)
   s->is_dead = false;
 }
 
+static uint32_t newest_local(const Sema *s, StrId name)
+{
+  uint32_t place = 0;
+  pair_get(&s->own->newest, name.raw, &place);
+  return place;
+}
+
+static void push_local(Sema *s, Local local)
+{
+  local.hidden = newest_local(s, local.name);
+  arrput(s->own->locals, local);
+  pair_put(&s->own->newest, local.name.raw, (uint32_t)arrlenu(s->own->locals));
+}
+
+/* Keeps the first n; what they had hidden is seen again. */
+static void drop_locals(Sema *s, uint32_t n)
+{
+  for (size_t i = arrlenu(s->own->locals); i > n; i--)
+    pair_put(&s->own->newest, s->own->locals[i - 1].name.raw, s->own->locals[i - 1].hidden);
+  arrsetlen(s->own->locals, n);
+}
+
 void sema_leave(Sema *s, const SavedWalk *saved)
 {
   s->now = saved->context;
   s->is_dead = saved->is_dead;
   s->b = saved->b;
-  arrsetlen(s->own->locals, saved->n_locals);
+  drop_locals(s, saved->n_locals);
   arrsetlen(s->own->cells, saved->n_cells);
   arrsetlen(s->own->leaves, saved->n_leaves);
 }
@@ -82,7 +104,7 @@ void scope_close(Sema *s, Scope scope)
 {
   s->now.frame->first_in_scope = scope.first_in_scope;
   s->now.frame->scope_end = scope.scope_end;
-  arrsetlen(s->own->locals, scope.n_locals);
+  drop_locals(s, scope.n_locals);
   arrsetlen(s->own->cells, scope.n_cells);
   arrsetlen(s->own->leaves, scope.n_leaves);
 }
@@ -179,19 +201,18 @@ void scope_check_name(Sema *s, StrId name, Span span)
 static bool add_local(Sema *s, Name name, Operand o, const Node *type, const Node *init,
                       bool is_given)
 {
-  Local *locals = s->own->locals;
   scope_check_name(s, name.text, name.span);
-  for (size_t i = s->now.frame->first_in_scope; i < arrlenu(locals); i++)
-    if (str_eq(locals[i].name, name.text)) {
-      diag_redeclared(s->diags, name.span, sema_text(s, name.text));
-      diag_declared_here(s->diags, locals[i].span, sema_text(s, name.text));
-      return false;
-    }
+  uint32_t newest = newest_local(s, name.text);
+  if (newest > s->now.frame->first_in_scope) {
+    diag_redeclared(s->diags, name.span, sema_text(s, name.text));
+    diag_declared_here(s->diags, s->own->locals[newest - 1].span, sema_text(s, name.text));
+    return false;
+  }
   add_debug_local(s, name, o, init ? init->span : name.span);
   o.name = name.text;
   Local local = {.name = name.text, .span = name.span, .o = o, .is_given = is_given, .type = type,
                  .init = init};
-  arrput(s->own->locals, local);
+  push_local(s, local);
   const SemaListener *listener = s->session->listener;
   if (listener)
     listener->on_expression(listener->data, s, NULL, name.span, &o);
@@ -210,13 +231,13 @@ bool scope_add_declared(Sema *s, Name name, Operand o, const Node *type, const N
 
 Local *scope_find(Sema *s, StrId name)
 {
-  Local *locals = s->own->locals;
-  for (size_t i = arrlenu(locals); s->now.frame != NULL && i > s->now.frame->first_local; i--)
-    if (str_eq(locals[i - 1].name, name)) {
-      replay_use(s, (uint32_t)i - 1);
-      return &locals[i - 1];
-    }
-  return NULL;
+  if (s->now.frame == NULL)
+    return NULL;
+  uint32_t newest = newest_local(s, name);
+  if (newest <= s->now.frame->first_local)
+    return NULL;
+  replay_use(s, newest - 1);
+  return &s->own->locals[newest - 1];
 }
 
 /* ---- memoised subtrees ---------------------------------------------------------------------- */

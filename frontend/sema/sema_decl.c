@@ -38,6 +38,7 @@ void sema_own_destroy(Sema *s)
   arrfree(own->ranges);
   sema_forget_computed(s);
   arrfree(own->locals);
+  pair_free(&own->newest);
   arrfree(own->memos);
   arrfree(own->pending);
   arrfree(own->emitted);

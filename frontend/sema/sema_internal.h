@@ -12,6 +12,7 @@ typedef struct {
   Operand o;              /* known value, SSA value, or lvalue */
   bool is_given;          /* a parameter or a capture */
   const Node *type, *init;    /* in its declaration; NULL: there is none */
+  uint32_t hidden;        /* place + 1 of the local that had the name before; 0: none */
 } Local;
 
 /* A way out of a block, loop or inlined function: where it left and with what. */
@@ -106,6 +107,7 @@ typedef struct SemaPrivate {
   PairMap call_places;    /* function and constant arguments -> one of calls_kept */
   void *outer;            /* the evaluation that this one stands in, for context.c */
   Local *locals;          /* stb_ds */
+  PairMap newest;         /* StrId -> place + 1 of the last local of the name; 0: none */
   Memo **memos;           /* by module; each by node index, NULL until needed */
   PairMap types;          /* StrId -> predeclared id */
   PairMap instances;      /* function and bound arguments -> instance */

@@ -392,14 +392,18 @@ typedef struct {
   uint32_t first, end;           /* instructions */
   uint32_t next[2];              /* successors, IR_NO_ID none */
   uint32_t loop_depth;
-  uint64_t *live_out;            /* a bit per virtual register */
+  uint64_t *live_out;            /* a bit per register of `across`: see flow_live_out */
 } FlowBlock;
 typedef struct {
   Arena *arena;
-  uint32_t n_blocks, n_words;    /* words of a set */
+  uint32_t n_blocks, n_words;    /* words of a set of virtual registers */
   FlowBlock *blocks;
+  uint32_t n_across;             /* registers that some block reads before it writes them: only */
+  uint32_t *across;              /* these live from block to block, and most do not */
 } Flow;
 void flow_build(Flow *flow, const MFunc *mf, Arena *arena);
+/* Sets a bit for each virtual register that lives where the block ends. */
+void flow_live_out(const Flow *flow, const FlowBlock *block, uint64_t *live);
 static inline bool bit_get(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
 static inline void bit_set(uint64_t *set, uint32_t i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
 static inline void bit_clear(uint64_t *set, uint32_t i)

@@ -107,7 +107,7 @@ static void measure_block(ConstantKeeper *k, const Flow *flow, const FlowBlock *
                           uint64_t *live)
 {
   uint32_t words = 0;
-  memcpy(live, block->live_out, sizeof *live * flow->n_words);
+  flow_live_out(flow, block, live);
   for (uint32_t w = 0; w < flow->n_words; w++)
     for (uint64_t bits = live[w]; bits; bits &= bits - 1)
       words += words_of(k->mf, w * 64 + (uint32_t)__builtin_ctzll(bits));

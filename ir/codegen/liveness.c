@@ -70,24 +70,60 @@ static void find_loops(Flow *flow)
 
 /* ---- liveness ------------------------------------------------------------------------------- */
 
+/* Finds the registers that a block reads before it writes them.  Their numbers from 1 on, by
+ * register; 0: the others. */
+static uint32_t *find_across(Flow *flow, const MFunc *mf)
+{
+  uint32_t n = (uint32_t)arrlenu(mf->vregs);
+  uint32_t *number = arena_many(flow->arena, uint32_t, n);
+  uint32_t *written = arena_many(flow->arena, uint32_t, n);   /* the last block + 1 that did */
+  flow->across = arena_many(flow->arena, uint32_t, n);
+  for (uint32_t b = 0; b < flow->n_blocks; b++)
+    for (uint32_t i = flow->blocks[b].first; i < flow->blocks[b].end; i++) {
+      MOperand ops[MOST_OPERANDS];
+      unsigned n_ops = mi_operands(&mf->code[i], ops);
+      for (unsigned k = 0; k < 2 * n_ops; k++) {          /* what it reads, then what it writes */
+        const MOperand *op = &ops[k % n_ops];
+        Reg r = mf->code[i].r[op->slot];
+        if (!reg_is_virtual(r))
+          continue;
+        uint32_t v = reg_id(r) - FIRST_VREG;
+        if (k >= n_ops && op->def)
+          written[v] = b + 1;
+        if (k >= n_ops || !op->use || written[v] == b + 1 || number[v])
+          continue;
+        flow->across[flow->n_across++] = v;
+        number[v] = flow->n_across;
+      }
+    }
+  return number;
+}
+
 typedef struct { uint64_t *uses, *defs, *live_in; } BlockSets;
 
-static void local_sets(const MFunc *mf, const FlowBlock *block, BlockSets *sets)
+/* The number of a register's bit, from 1 on; 0: it has none. */
+static uint32_t number_of(const uint32_t *number, Reg r)
+{
+  return reg_is_virtual(r) ? number[reg_id(r) - FIRST_VREG] : 0;
+}
+
+static void local_sets(const MFunc *mf, const FlowBlock *block, const uint32_t *number,
+                       BlockSets *sets)
 {
   for (uint32_t i = block->end; i-- > block->first;) {
     MOperand ops[MOST_OPERANDS];
     unsigned n = mi_operands(&mf->code[i], ops);
     for (unsigned k = 0; k < n; k++) {
-      Reg r = mf->code[i].r[ops[k].slot];
-      if (!ops[k].def || !reg_is_virtual(r))
+      uint32_t bit = number_of(number, mf->code[i].r[ops[k].slot]);
+      if (!ops[k].def || !bit)
         continue;
-      bit_set(sets->defs, reg_id(r) - FIRST_VREG);
-      bit_clear(sets->uses, reg_id(r) - FIRST_VREG);
+      bit_set(sets->defs, bit - 1);
+      bit_clear(sets->uses, bit - 1);
     }
     for (unsigned k = 0; k < n; k++) {
-      Reg r = mf->code[i].r[ops[k].slot];
-      if (ops[k].use && reg_is_virtual(r))
-        bit_set(sets->uses, reg_id(r) - FIRST_VREG);
+      uint32_t bit = number_of(number, mf->code[i].r[ops[k].slot]);
+      if (ops[k].use && bit)
+        bit_set(sets->uses, bit - 1);
     }
   }
 }
@@ -96,7 +132,7 @@ static bool update_block(Flow *flow, BlockSets *sets, uint32_t b)
 {
   FlowBlock *block = &flow->blocks[b];
   bool changed = false;
-  for (uint32_t w = 0; w < flow->n_words; w++) {
+  for (uint32_t w = 0; w < (flow->n_across + 63) / 64; w++) {
     uint64_t out = 0;
     for (unsigned k = 0; k < 2; k++)
       if (block->next[k] != IR_NO_ID)
@@ -109,6 +145,14 @@ static bool update_block(Flow *flow, BlockSets *sets, uint32_t b)
   return changed;
 }
 
+void flow_live_out(const Flow *flow, const FlowBlock *block, uint64_t *live)
+{
+  memset(live, 0, sizeof *live * flow->n_words);
+  for (uint32_t w = 0; w < (flow->n_across + 63) / 64; w++)
+    for (uint64_t bits = block->live_out[w]; bits; bits &= bits - 1)
+      bit_set(live, flow->across[w * 64 + (uint32_t)__builtin_ctzll(bits)]);
+}
+
 void flow_build(Flow *flow, const MFunc *mf, Arena *arena)
 {
   *flow = (Flow){.arena = arena, .n_blocks = count_blocks(mf)};
@@ -119,12 +163,14 @@ void flow_build(Flow *flow, const MFunc *mf, Arena *arena)
   split_blocks(flow, mf, block_of_label);
   link_blocks(flow, mf, block_of_label);
   find_loops(flow);
+  const uint32_t *number = find_across(flow, mf);
+  size_t n_words = (flow->n_across + 63) / 64;
   BlockSets *sets = arena_many(arena, BlockSets, flow->n_blocks);
   for (uint32_t b = 0; b < flow->n_blocks; b++) {
-    uint64_t *words = arena_many(arena, uint64_t, 4 * (size_t)flow->n_words + 1);
-    sets[b] = (BlockSets){words, words + flow->n_words, words + 2 * (size_t)flow->n_words};
-    flow->blocks[b].live_out = words + 3 * (size_t)flow->n_words;
-    local_sets(mf, &flow->blocks[b], &sets[b]);
+    uint64_t *words = arena_many(arena, uint64_t, 4 * n_words + 1);
+    sets[b] = (BlockSets){words, words + n_words, words + 2 * n_words};
+    flow->blocks[b].live_out = words + 3 * n_words;
+    local_sets(mf, &flow->blocks[b], number, &sets[b]);
   }
   bool again = true;
   while (again) {

@@ -179,7 +179,7 @@ static void scan_code(Alloc *a)
   for (uint32_t b = 0; b < a->flow.n_blocks; b++) {
     const FlowBlock *block = &a->flow.blocks[b];
     double weight = weight_of_block(block);
-    memcpy(now.live, block->live_out, sizeof *now.live * a->flow.n_words);
+    flow_live_out(&a->flow, block, now.live);
     now.physical = 0;
     for (uint32_t i = block->end; i-- > block->first;)
       scan_insn(a, &now, i, weight);

@@ -39,6 +39,7 @@ typedef struct {
   uint32_t cap_joined;
   uint32_t n_pending;
   Pending pending[MOST_KNOWN];
+  bool *stale;               /* by alloca: it misses a store */
   bool knows_varying;        /* also the elements whose index varies */
   bool changed;
 } Forwarder;
@@ -187,11 +188,11 @@ static void settle_pending(Forwarder *w, const IrInsn *insn)
   w->n_pending = n;
 }
 
-/* An object that misses a store no longer holds the variable. */
-static void forget_locals(IrFunc *f, uint32_t object)
+/* An object that misses a store no longer holds the variable.  `stale`: by value of the object. */
+static void forget_locals(IrFunc *f, const bool *stale)
 {
   for (uint32_t i = 0; i < f->n_locals; i++)
-    if (f->locals[i].value.raw == object)
+    if (stale[f->locals[i].value.raw])
       f->locals[i].value = IR_NO_VALUE;
 }
 
@@ -209,7 +210,7 @@ static void drop_overwritten(Forwarder *w, Address at, uint64_t bytes)
     }
     w->changed = opt_insn(w->f, p->store)->dead = true;
     if (at.base == BASE_ALLOCA)
-      forget_locals(w->f, at.object);
+      w->stale[at.object] = true;
     else if (at.base == BASE_GLOBAL)
       ir_held_add(w->m, w->f, at.object);
   }
@@ -262,7 +263,7 @@ static void drop_at_return(Forwarder *w)
     if (p->at.base != BASE_ALLOCA || w->exposed.allocas[p->at.object])
       continue;
     w->changed = opt_insn(w->f, p->store)->dead = true;
-    forget_locals(w->f, p->at.object);
+    w->stale[p->at.object] = true;
   }
 }
 
@@ -375,6 +376,7 @@ static void mark_read(const IrFunc *f, const IrInsn *insn, bool *is_read)
 static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
 {
   bool *is_read = arena_many(arena, bool, f->n_insns);
+  bool *stale = arena_many(arena, bool, f->n_insns);
   bool changed = false;
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
@@ -388,8 +390,9 @@ static bool drop_unread(IrFunc *f, const bool *exposed, Arena *arena)
       if (a.base != BASE_ALLOCA || is_read[a.object] || exposed[a.object])
         continue;
       changed = insn->dead = true;
-      forget_locals(f, a.object);
+      stale[a.object] = true;
     }
+  forget_locals(f, stale);
   return changed;
 }
 
@@ -405,9 +408,11 @@ bool pass_memory(Opt *opt, IrFunc *f)
   w.now.known = arena_many(opt->arena, Known, MOST_KNOWN);
   w.map = arena_many(opt->arena, IrValue, f->n_insns + w.cap_joined);
   w.exit = arena_many(opt->arena, State, f->n_blocks);
+  w.stale = arena_many(opt->arena, bool, f->n_insns + w.cap_joined);
   for (uint32_t i = 0; i < w.cfg.n_rpo; i++)
     visit_block(&w, w.cfg.rpo[i], opt->arena);
   arrfree(w.joined);
+  forget_locals(f, w.stale);
   opt_replace_values(f, w.map);
   opt_sweep(f);
   w.changed |= drop_unread(f, w.exposed.allocas, opt->arena);
