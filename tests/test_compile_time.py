@@ -1,5 +1,7 @@
-"""Time of the compiler grows with a program as the program grows."""
+"""Time and memory of the compiler grow with a program as the program grows."""
+import os
 import resource
+import subprocess
 
 import pytest
 
@@ -34,6 +36,17 @@ def least_seconds(folder, body, *options):
         harness.cslc(*options, "layout.csl", cwd=folder)
         least = min(least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
     return least
+
+
+def most_memory(folder, body, *options):
+    """Megabytes that the compiler had at most."""
+    (folder / "layout.csl").write_text(ONE_TILE)
+    (folder / "pe.csl").write_text(TASK.format(body=body))
+    command = [harness.tool("cslc"), *options, "layout.csl"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    return usage.ru_maxrss / 1024
 
 
 def cases_of_a_switch(count):
@@ -80,6 +93,10 @@ def loops_that_clear(count):
     return "\n".join("for (@range(i16, 10)) |i| { a[i] = 0; }" for _ in range(count))
 
 
+def loops_that_run_until(count):
+    return "\n".join(f"while (n > {k}) {{ n -= a[n % 10]; }}" for k in range(count))
+
+
 # Four times the size: 4 where the work is linear, 16 where it is quadratic.
 @pytest.mark.parametrize("body_of, size, options", [
     (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
@@ -95,3 +112,13 @@ def loops_that_clear(count):
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))
     assert many < 9 * max(few, 0.02)
+
+
+@pytest.mark.parametrize("body_of, size, options", [
+    (calls_to_inline, 1000, ["-O1", "--emit=ir"]),
+    (loops_that_run_until, 800, ["-O1", "--emit=ir"]),
+    (loops_that_clear, 400, ["-O1", "--emit=ir"]),
+])
+def test_memory_grows_with_the_program(tmp_path, body_of, size, options):
+    few, many = (most_memory(tmp_path, body_of(n), *options) for n in (size, 4 * size))
+    assert many < 9 * few
