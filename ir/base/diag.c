@@ -1,7 +1,9 @@
 /* The diagnostic engine: collects, orders, caps and prints.
  *
  * Records stay in the order they were made; a head (error or warning) owns the notes that
- * follow it.  Printing sorts heads by place; a record is never printed twice. */
+ * follow it.  Printing sorts heads by place and folds those of one place and id into the first:
+ * one mistake that many tiles or rounds of a loop show with other values is one message.  A record
+ * is never printed twice. */
 #include "ir/base/base.h"
 
 #include <stdlib.h>
@@ -436,14 +438,8 @@ static json_t *record_json(const Diags *diags, const Record *record)
   return object;
 }
 
-static void print_group_json(const Diags *diags, size_t head, size_t end, FILE *out)
+static void print_json(json_t *object, json_t *notes, FILE *out)
 {
-  json_t *object = record_json(diags, diags->records[head]);
-  json_t *notes = json_array();
-  for (int context = 0; context < 2; context++)
-    for (size_t i = head + 1; i < end; i++)
-      if (diags->records[i]->is_context == (context == 1))
-        json_array_append_new(notes, record_json(diags, diags->records[i]));
   json_object_set_new(object, "notes", notes);
   json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
   fputc('\n', out);
@@ -455,6 +451,8 @@ static void print_group_json(const Diags *diags, size_t head, size_t end, FILE *
 typedef struct {
   size_t head, end;         /* records [head, end): a head and its notes */
   uint32_t off;
+  size_t like;              /* the first group of this place and id, an index */
+  size_t n_like, last_like; /* of the first one: how many there are more, and the last one's head */
 } DiagGroup;
 
 static int compare_groups(const void *a, const void *b)
@@ -463,6 +461,53 @@ static int compare_groups(const void *a, const void *b)
   if (x->off != y->off)
     return x->off < y->off ? -1 : 1;
   return x->head < y->head ? -1 : x->head > y->head;
+}
+
+static bool are_alike(const Record *a, const Record *b)
+{
+  return a->span.off == b->span.off && a->span.len == b->span.len && a->severity == b->severity
+         && strcmp(a->id, b->id) == 0;
+}
+
+/* The group like `groups[i]` among `kinds`, indices; `i` if there is none. */
+static size_t like_of(const Diags *diags, const DiagGroup *groups, const size_t *kinds, size_t i)
+{
+  for (size_t k = 0; k < arrlenu(kinds); k++)
+    if (are_alike(diags->records[groups[kinds[k]].head], diags->records[groups[i].head]))
+      return kinds[k];
+  return i;
+}
+
+/* Each group's `like`, from groups that are sorted. */
+static void find_alike(const Diags *diags, DiagGroup *groups)
+{
+  size_t *kinds = NULL;     /* stb_ds: the first groups of each kind at one place */
+  for (size_t i = 0; i < arrlenu(groups); i++) {
+    if (i && groups[i].off != groups[i - 1].off)
+      arrsetlen(kinds, 0);
+    size_t like = groups[i].off ? like_of(diags, groups, kinds, i) : i;
+    groups[i].like = like;
+    if (like == i) {
+      arrput(kinds, i);
+      continue;
+    }
+    groups[like].n_like++;
+    groups[like].last_like = groups[i].head;
+  }
+  arrfree(kinds);
+}
+
+/* Folds three groups and more into the first one; two may say different things, such as what is
+ * wrong in x and what in y.  Without a place, nothing shows that messages are about one mistake. */
+static DiagGroup *fold_groups(const Diags *diags, DiagGroup *groups)
+{
+  DiagGroup *kept = NULL;
+  find_alike(diags, groups);
+  for (size_t i = 0; i < arrlenu(groups); i++)
+    if (groups[i].like == i || groups[groups[i].like].n_like == 1)
+      arrput(kept, groups[i]);
+  arrfree(groups);
+  return kept;
 }
 
 /* What is not printed yet, sorted by place; stb_ds array. */
@@ -479,19 +524,56 @@ static DiagGroup *pending_groups(const Diags *diags)
   }
   if (groups)
     qsort(groups, arrlenu(groups), sizeof *groups, compare_groups);
-  return groups;
+  return fold_groups(diags, groups);
 }
 
-static void print_group(const Diags *diags, const DiagGroup *group, FILE *out, DiagFormat format)
+static bool is_folded(const DiagGroup *group)
 {
-  if (format == DIAG_FORMAT_JSON) {
-    print_group_json(diags, group->head, group->end, out);
-    return;
-  }
+  return group->n_like > 1;
+}
+
+/* The note about what is folded into a group. */
+static Record like_note(Diags *diags, const DiagGroup *group)
+{
+  const Record *last = diags->records[group->last_like];
+  Record note = {.severity = SEV_NOTE, .id = "like_this", .span = last->span};
+  note.message = arena_printf(diags->arena, "%zu times more here; the last time: %s",
+                              group->n_like, last->message);
+  return note;
+}
+
+static void print_group_text(Diags *diags, const DiagGroup *group, FILE *out)
+{
   for (int context = 0; context < 2; context++)
     for (size_t i = group->head; i < group->end; i++)
       if (diags->records[i]->is_context == (context == 1))
         print_record(diags, diags->records[i], out);
+  if (is_folded(group)) {
+    Record note = like_note(diags, group);
+    print_record(diags, &note, out);
+  }
+}
+
+static void print_group_json(Diags *diags, const DiagGroup *group, FILE *out)
+{
+  json_t *notes = json_array();
+  for (int context = 0; context < 2; context++)
+    for (size_t i = group->head + 1; i < group->end; i++)
+      if (diags->records[i]->is_context == (context == 1))
+        json_array_append_new(notes, record_json(diags, diags->records[i]));
+  if (is_folded(group)) {
+    Record note = like_note(diags, group);
+    json_array_append_new(notes, record_json(diags, &note));
+  }
+  print_json(record_json(diags, diags->records[group->head]), notes, out);
+}
+
+static void print_group(Diags *diags, const DiagGroup *group, FILE *out, DiagFormat format)
+{
+  if (format == DIAG_FORMAT_JSON)
+    print_group_json(diags, group, out);
+  else
+    print_group_text(diags, group, out);
 }
 
 static void print_cap(Diags *diags, FILE *out, DiagFormat format)
@@ -499,15 +581,10 @@ static void print_cap(Diags *diags, FILE *out, DiagFormat format)
   diags->capped = true;
   Record record = {.severity = SEV_ERROR, .id = "too_many_errors"};
   record.message = "too many errors; the rest is not shown";
-  if (format == DIAG_FORMAT_TEXT) {
+  if (format == DIAG_FORMAT_TEXT)
     print_record(diags, &record, out);
-    return;
-  }
-  json_t *object = record_json(diags, &record);
-  json_object_set_new(object, "notes", json_array());
-  json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER);
-  fputc('\n', out);
-  json_decref(object);
+  else
+    print_json(record_json(diags, &record), json_array(), out);
 }
 
 void diags_flush(Diags *diags, FILE *out, DiagFormat format)

@@ -168,17 +168,63 @@ static size_t count_of(const char *needle, const char *hay)
   return n;
 }
 
-static void twenty_errors_are_enough(void **state)
+/* As tiles do that show one mistake with different values. */
+static void three_of_one_place_and_id_are_one_with_a_note(void **state)
 {
   Fixture *f = *state;
   char name[16];
+  diag_t_plain(f->diags, span_of(f, "last"));
   for (int i = 0; i < 30; i++) {
     snprintf(name, sizeof name, "v%d", i);
     diag_t_name(f->diags, span_of(f, "last"), name);
+    diag_t_declared(f->diags, span_of(f, "n:"), name);
   }
+  diag_t_two(f->diags, span_of(f, "param"), 1, 2);
+  assert_int_equal(diags_error_count(f->diags), 31);
+  assert_flushed(f, "pe.csl:1:1: warning: 1 of 2 [t_two]\n"
+                    "param n: i16;\n"
+                    "^~~~~\n"
+                    "pe.csl:4:1: error: a plain error [t_plain]\n"
+                    "last\n"
+                    "^~~~\n"
+                    "pe.csl:4:1: error: 'v0' is not declared [t_name]\n"
+                    "last\n"
+                    "^~~~\n"
+                    "pe.csl:1:7: note: 'v0' declared here\n"
+                    "pe.csl:4:1: note: 29 times more here; the last time: 'v29' is not declared\n");
+}
+
+static void three_of_one_place_and_id_are_one_in_json(void **state)
+{
+  Fixture *f = *state;
+  char name[16];
+  for (int i = 0; i < 3; i++) {
+    snprintf(name, sizeof name, "v%d", i);
+    diag_t_name(f->diags, span_of(f, "last"), name);
+  }
+  json_t *head = json_loads(flush(f, DIAG_FORMAT_JSON), 0, NULL);
+  assert_non_null(head);
+  const json_t *note = json_array_get(json_object_get(head, "notes"), 0);
+  assert_string_equal(json_string_value(json_object_get(note, "id")), "like_this");
+  assert_string_equal(json_string_value(json_object_get(note, "message")),
+                      "2 times more here; the last time: 'v2' is not declared");
+  json_decref(head);
+}
+
+/* Errors at places of their own. */
+static void report_in_a_row(Fixture *f, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++)
+    diag_t_plain(f->diags, (Span){f->base + i, 1});
+}
+
+static void twenty_errors_are_enough(void **state)
+{
+  Fixture *f = *state;
+  report_in_a_row(f, 30);
   assert_int_equal(diags_error_count(f->diags), 30);
   const char *out = flush(f, DIAG_FORMAT_TEXT);
-  assert_int_equal(count_of("[t_name]", out), 20);
+  assert_int_equal(count_of("[t_plain]", out), 20);
   assert_int_equal(count_of("too many errors", out), 1);
   diag_t_plain(f->diags, span_of(f, "last"));
   assert_flushed(f, "");
@@ -187,13 +233,9 @@ static void twenty_errors_are_enough(void **state)
 static void exactly_twenty_errors_are_not_too_many(void **state)
 {
   Fixture *f = *state;
-  char name[16];
-  for (int i = 0; i < 20; i++) {
-    snprintf(name, sizeof name, "v%d", i);
-    diag_t_name(f->diags, span_of(f, "last"), name);
-  }
+  report_in_a_row(f, 20);
   const char *out = flush(f, DIAG_FORMAT_TEXT);
-  assert_int_equal(count_of("[t_name]", out), 20);
+  assert_int_equal(count_of("[t_plain]", out), 20);
   assert_null(strstr(out, "too many"));
 }
 
@@ -362,6 +404,8 @@ int main(void)
     TEST(without_a_place_only_the_message),
     TEST(heads_are_sorted_and_keep_their_notes),
     TEST(duplicates_vanish_with_their_notes),
+    TEST(three_of_one_place_and_id_are_one_with_a_note),
+    TEST(three_of_one_place_and_id_are_one_in_json),
     TEST(twenty_errors_are_enough),
     TEST(exactly_twenty_errors_are_not_too_many),
     TEST(warnings_can_be_errors),
