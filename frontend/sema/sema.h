@@ -200,6 +200,7 @@ struct Sema {
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
   bool is_dead;               /* the point reached cannot be: after a return, break ... */
   bool is_refuted;            /* an assertion does not hold: the evaluation stops there */
+  bool leaves_out;            /* code behind a condition in error: assertions may miss its effect */
   struct SemaPrivate *own;    /* what only this room looks at */
 };
 

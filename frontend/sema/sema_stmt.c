@@ -308,6 +308,13 @@ static void begin_block(Sema *s)
     s->b.block = ir_block_add(s->ir, s->b.func);
 }
 
+/* Which way the program goes here is in error, so what would run there is left out. */
+static Operand leave_out(Sema *s)
+{
+  s->leaves_out |= !sema_emits(s);      /* code of the program changes nothing that is known */
+  return operand_poison();
+}
+
 /* An assertion says that no call is to come here. */
 static bool takes_back(Sema *s, size_t mark)
 {
@@ -389,7 +396,7 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
   if (operand_is_poison(cond) && template_is_walked(s))
     return if_of_template(s, n, want, is_value);
   if (operand_is_poison(cond))
-    return cond;
+    return leave_out(s);
   if (cond.kind == OPR_COMPTIME) {
     const Node *taken = is_true ? n->then_part : n->else_part;
     return taken != NULL ? walk_branch(s, taken, want, is_value) : operand_void();
@@ -595,10 +602,10 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
   if (operand_is_poison(subject) && template_is_walked(s))
     return switch_of_template(s, n, want, is_value);
   if (!check_subject(s, subject, n->subject->span))
-    return operand_poison();
+    return leave_out(s);
   if (n->prongs.count == 0) {
     diag_switch_not_exhaustive(s->diags, node->span);
-    return operand_poison();
+    return leave_out(s);
   }
   enum { FEW_PRONGS = 32 };
   PoolId *labels = NULL;
@@ -607,7 +614,9 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
                         ? few : arena_many(s->arena, uint32_t, n->prongs.count + 1);
   uint32_t else_prong;
   Operand out = operand_poison();
-  if (switch_labels(s, n, subject.type, &labels, marks, &else_prong)) {
+  if (!switch_labels(s, n, subject.type, &labels, marks, &else_prong)) {
+    leave_out(s);
+  } else {
     if (subject.kind == OPR_COMPTIME) {
       PoolId known = sema_force(s, subject.value, n->subject->span);
       if (!pool_eq(known, POOL(POISON)))
@@ -673,6 +682,8 @@ static bool unrolled_condition(Sema *s, const NodeWhile *n)
   WalkContext outer = walk_enter_comptime(s);
   Operand cond = walk_condition(s, n->cond, &is_true);
   s->now = outer;
+  if (operand_is_poison(cond))
+    leave_out(s);
   if (operand_is_poison(cond) && n->is_inline && diags_error_count(s->diags) > errors)
     diag_without_inline(s->diags, n->cond->span);
   return is_true;
@@ -1070,6 +1081,8 @@ void sema_for(Sema *s, const Node *node)
   Operand o = walk_iterable(s, n);
   if (operand_is_poison(o) && template_is_walked(s))
     for_of_template(s, n);
+  else if (operand_is_poison(o))
+    leave_out(s);
   if (operand_is_poison(o))
     return;
   PoolKey k = pool_key(s->pool, o.type);
