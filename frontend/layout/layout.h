@@ -57,14 +57,26 @@ void programs_free(Programs *programs);
 void lint_program(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
-/* Tasks that instructions can activate or unblock, a bit each; all, where an id is not known.
- * runs: by function, whether it counts; NULL: each does. */
-uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind);
 /* Warns of parameters without a value and, in declarations that nothing uses, of calls of builtins
  * that do not exist; also for a layout. */
 void lint_declarations(Sema *s);
 /* After the layout block. */
 void lint_memcpy_size(Sema *s);
+
+/* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
+
+/* Tasks that instructions can activate or unblock, a bit each; all, where an id is not known.
+ * runs: by function, whether it counts; NULL: each does. */
+uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind);
+/* By function: whether something starts it. In a program for many tiles, a tile may have local
+ * tasks that only other tiles start; such a task may well start itself again, and others.
+ * apart: by function, whether it counts only if code calls or starts it; NULL: none is like that. */
+bool *lint_running_functions(Sema *s, const bool *apart);
+
+/* ---- lint_launches.c ------------------------------------------------------------------------ */
+
+/* Warns of functions that the host can launch and that never let it go on. */
+void lint_launches(Sema *s);
 
 /* ---- lint_pointers.c ------------------------------------------------------------------------ */
 

@@ -647,82 +647,6 @@ static const LintFlow *function_end(Overlaps *o, uint32_t func)
   return o->state[func] == 2 ? &o->ends[func] : NULL;
 }
 
-/* ---- what runs on the tile ------------------------------------------------------------------- */
-
-/* Tasks that the instruction can activate or unblock, itself or by operations with its DSD, a bit
- * each. */
-static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind kind)
-{
-  Action action = {0};
-  bool is_action = insn->field == DSRF_DONE || insn->field == DSRF_CONTROL;
-  if (insn->op == IR_dsd_const)
-    return setup_task_of(insn->u.desc->desc.done, kind) |
-           setup_task_of(insn->u.desc->desc.on_control, kind);
-  if (insn->op == IR_dsr_set && is_action)
-    return UINT64_MAX;
-  bool sets = insn->op == IR_dsd_set && is_action;
-  if (!sets && insn->op != (kind == ACT_ACTIVATE ? IR_activate : IR_unblock))
-    return 0;
-  const IrInsn *value = &f->insns[insn->args[sets].raw];
-  if (value->op != IR_const)
-    return UINT64_MAX;
-  if (!sets)
-    return UINT64_C(1) << value->imm % MAX_TASK_IDS;
-  return action_decode((uint16_t)value->imm, &action) ? setup_task_of(action, kind) : 0;
-}
-
-uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
-{
-  uint64_t tasks = 0;
-  for (uint32_t n = 0; n < s->ir->n_funcs; n++)
-    for (uint32_t i = 1; (!runs || runs[n]) && i < s->ir->funcs[n].n_insns; i++)
-      if (!s->ir->funcs[n].insns[i].dead)
-        tasks |= tasks_of_insn(&s->ir->funcs[n], &s->ir->funcs[n].insns[i], kind);
-  return tasks;
-}
-
-static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
-{
-  const IrFunc *f = &ir->funcs[func];
-  if (runs[func])
-    return;
-  runs[func] = true;
-  for (uint32_t i = 1; i < f->n_insns; i++)
-    if (!f->insns[i].dead && f->insns[i].op == IR_call)
-      mark_called(ir, f->insns[i].u.func.raw, runs);
-}
-
-/* By function: the local tasks that nothing in `started` names. */
-static bool *waiting_tasks(Sema *s, uint64_t started)
-{
-  bool *waits = arena_many(s->arena, bool, s->ir->n_funcs + 1);
-  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
-    const TaskSlot *task = &s->setup->tasks[id];
-    if (task->kind == TASK_LOCAL && !task->alternate && !(started >> id & 1) &&
-        !ir_func_is_none(s->funcs[task->func].ir))
-      waits[s->funcs[task->func].ir.raw] = true;
-  }
-  return waits;
-}
-
-/* By function: whether something starts it. In a program for many tiles, a tile may have local
- * tasks that only other tiles start; such a task may well start itself again, and others. */
-static bool *running_functions(Sema *s)
-{
-  const IrModule *ir = s->ir;
-  bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
-  uint64_t started = s->setup->active | setup_tasks_beside_code(s, ACT_ACTIVATE), before;
-  do {
-    const bool *waits = waiting_tasks(s, started);
-    for (uint32_t f = 0; f < ir->n_funcs; f++)
-      if (ir->funcs[f].address_taken && !waits[f])
-        mark_called(ir, f, runs);
-    before = started;
-    started |= lint_tasks_of_code(s, runs, ACT_ACTIVATE);
-  } while (started != before);
-  return runs;
-}
-
 /* ---- what an operation that always runs needs ------------------------------------------------ */
 
 /* Only operations on every way through their function count: others may be for other tiles. */
@@ -802,7 +726,7 @@ void lint_program(Sema *s)
   uint32_t known = routed_colors(s) | lint_streamed_colors(s);
   if (s->session->options->memcpy)
     known |= (uint32_t)sema_machine(s)->memcpy_colors;
-  const bool *runs = running_functions(s);
+  const bool *runs = lint_running_functions(s, NULL);
   for (uint32_t f = 0; f < s->ir->n_funcs; f++) {
     function_end(&o, f);
     if (!runs[f])

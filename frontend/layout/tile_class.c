@@ -427,6 +427,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
   lint_program(s);
   lint_fifos(s);
   lint_unblocks(s);
+  lint_launches(s);
   lint_locals(s);
   return diags_error_count(diags) == errors;
 }
