@@ -70,7 +70,7 @@ void lint_memcpy_size(Sema *s);
 uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind);
 /* By function: whether something starts it. In a program for many tiles, a tile may have local
  * tasks that only other tiles start; such a task may well start itself again, and others.
- * apart: by function, whether it counts only if code calls or starts it; NULL: none is like that. */
+ * apart: by function, whether it counts only if code calls or starts it; NULL: none is. */
 bool *lint_running_functions(Sema *s, const bool *apart);
 
 /* ---- lint_launches.c ------------------------------------------------------------------------ */
