@@ -17,22 +17,22 @@ static Operand bool_operand(Sema *s, bool value)
 
 Operand builtin_as(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
-  (void)want;
+  (void)at, (void)want;
   PoolId type = sema_type_expr(s, call->args.at[0]);
   Operand o = sema_rvalue(s, call->args.at[1], type);
   if (is_poison_type(type) || operand_is_poison(o))
     return operand_poison();
-  return sema_convert(s, o, type, at);
+  return sema_convert(s, o, type, call->args.at[1]->span);
 }
 
 Operand builtin_bitcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
-  (void)want;
+  (void)at, (void)want;
   PoolId type = sema_type_expr(s, call->args.at[0]);
   Operand o = sema_rvalue(s, call->args.at[1], POOL(NONE));
   if (is_poison_type(type) || operand_is_poison(o))
     return operand_poison();
-  return sema_bitcast(s, o, type, at);
+  return sema_bitcast(s, o, type, call->args.at[1]->span);
 }
 
 Operand builtin_ptrcast(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
