@@ -16,6 +16,15 @@ static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint3
     return operand_is_poison(o) ? o : operand_runtime(sema_ir(s, o), type);
   }
   int64_t value;
+  if (type_is_id(o.type) && !pool_eq(o.type, type)) {
+    diag_not_an_integer(s->diags, arg->span, what, o.type);
+    bool is_queue = pool_eq(type, POOL(INPUT_QUEUE)) || pool_eq(type, POOL(OUTPUT_QUEUE));
+    if (is_queue && pool_eq(o.type, POOL(COLOR)))
+      diag_queue_number(s->diags, arg->span);
+    else
+      diag_number_of_id(s->diags, arg->span);
+    return operand_poison();
+  }
   if (!sema_int_in(s, o, lo, hi, what, arg->span, &value))
     return operand_poison();
   return operand_value(s, pool_int(s->pool, type, value));

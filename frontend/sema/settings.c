@@ -23,9 +23,9 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
   PoolId value = sema_comptime_value(s, o, span);
   if (pool_eq(value, POOL(POISON)))
     return false;
-  if (pool_kind(s->pool, value) != PK_INT) {
-    diag_not_an_integer(s->diags, span, what,
-                        pool_type_of(s->pool, value));
+  PoolId type = pool_type_of(s->pool, value);
+  if (pool_kind(s->pool, value) != PK_INT || pool_eq(type, POOL(DIRECTION))) {
+    diag_not_an_integer(s->diags, span, what, type);
     return false;
   }
   int64_t v = 0;
