@@ -384,7 +384,7 @@ static Operand call_comptime(Sema *s, const Binding *b)
   uint64_t key = has_key ? key_of_args(s, b) : 0;
   uint32_t known;
   if (has_key && pair_get(&s->own->calls, key, &known))
-    return operand_value(s, (PoolId){known});
+    return known == POOL(POISON).raw ? operand_poison() : operand_value(s, (PoolId){known});
   if (!may_call(s, b->at, b->fn))
     return operand_poison();
   Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
@@ -404,9 +404,13 @@ static Operand call_comptime(Sema *s, const Binding *b)
   out.decl = NULL;
   out.name = STR_NONE;
   s->funcs[b->func].has_effects |= effects != s->own->effects;
-  if (operand_is_poison(out))
+  has_key &= effects == s->own->effects;
+  if (operand_is_poison(out)) {
+    if (has_key && !template_is_walked(s))
+      pair_put(&s->own->calls, key, POOL(POISON).raw);     /* or a recursion would not end */
     return out;
-  if (has_key && effects == s->own->effects && errors == diags_error_count(s->diags))
+  }
+  if (has_key && errors == diags_error_count(s->diags))
     pair_put(&s->own->calls, key, out.value.raw);
   return out;
 }
