@@ -128,7 +128,7 @@ static bool is_param(const Decl *d) { return d->kind == DECL_PARAM || d->kind ==
 /* Names bound that the module does not have: a superset is normal, so these are warnings. */
 static void check_bindings(Sema *s, const ModuleInstance *m)
 {
-  if (pool_is_none(m->params))
+  if (pool_is_none(m->params) || m->ast->has_errors)
     return;
   PoolKey type = pool_key(s->pool, pool_type_of(s->pool, m->params));
   for (uint32_t i = 0; i < type.u.fields.n; i++) {

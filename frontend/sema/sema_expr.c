@@ -24,6 +24,8 @@ void sema_at(Sema *s, Span span)
 
 static void report_undeclared(Sema *s, StrId name, Span span)
 {
+  if (s->modules[s->now.module].ast->has_errors)
+    return;                       /* the syntax error may be about the name's declaration */
   const char *text = sema_text(s, name);
   unsigned long bits;
   if (scope_is_int_name(text, &bits)) {

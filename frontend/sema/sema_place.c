@@ -130,6 +130,8 @@ static Operand module_member(Sema *s, PoolId module, StrId name, Span span)
   if (d != NULL)
     return sema_decl_operand(s, d, span);
   const ModuleInstance *m = &s->modules[index];
+  if (m->ast->has_errors)
+    return operand_poison();      /* it may be what the syntax error is about */
   diag_no_module_member(s->diags, span, sema_text(s, m->path), sema_text(s, name));
   uint32_t n = (uint32_t)arrlenu(m->decls);
   const char **names = arena_many(s->arena, const char *, n + 1);
