@@ -52,6 +52,47 @@ static bool *commanded_functions(Sema *s)
   return commanded;
 }
 
+static bool one_may_unblock(const Sema *s, const bool *runs)
+{
+  for (uint32_t f = 0; f < s->ir->n_funcs; f++)
+    if (runs[f] && may_unblock(&s->ir->funcs[f]))
+      return true;
+  return false;
+}
+
+/* A task of the program that unblocks the command stream and does not run; NULL. */
+static const TaskSlot *waiting_task(Sema *s, const bool *runs)
+{
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *task = &s->setup->tasks[id];
+    if (task->kind == TASK_NONE || is_of_link(s, s->funcs[task->func].decl_module) ||
+        ir_func_is_none(s->funcs[task->func].ir) || runs[s->funcs[task->func].ir.raw])
+      continue;
+    bool *called = arena_many(s->arena, bool, s->ir->n_funcs + 1);
+    lint_mark_called(s->ir, s->funcs[task->func].ir.raw, called);
+    if (one_may_unblock(s, called))
+      return task;
+  }
+  return NULL;
+}
+
+static Span name_of_function(const Sema *s, uint32_t func)
+{
+  return node_fn_decl(s->funcs[func].node)->name.span;
+}
+
+static void report_launch(Sema *s, const ExportedSymbol *e, const bool *runs)
+{
+  Span at = name_of_function(s, e->target);
+  const TaskSlot *task = waiting_task(s, runs);
+  diag_launch_never_over(s->diags, at, sema_text(s, e->name));
+  if (task)
+    diag_launch_waits_for(s->diags, name_of_function(s, task->func), sema_text(s, task->name),
+                          sema_text(s, e->name));
+  else
+    diag_launch_never_over_help(s->diags, at);
+}
+
 void lint_launches(Sema *s)
 {
   if (!has_link(s))
@@ -65,13 +106,7 @@ void lint_launches(Sema *s)
     *apart = false;
     const bool *runs = lint_running_functions(s, commanded);
     *apart = true;
-    bool unblocks = false;
-    for (uint32_t f = 0; f < s->ir->n_funcs; f++)
-      unblocks |= runs[f] && may_unblock(&s->ir->funcs[f]);
-    if (unblocks)
-      continue;
-    Span at = node_fn_decl(s->funcs[e->target].node)->name.span;
-    diag_launch_never_over(s->diags, at, sema_text(s, e->name));
-    diag_launch_never_over_help(s->diags, at);
+    if (!one_may_unblock(s, runs))
+      report_launch(s, e, runs);
   }
 }

@@ -33,7 +33,7 @@ uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
   return tasks;
 }
 
-static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
+void lint_mark_called(const IrModule *ir, uint32_t func, bool *runs)
 {
   const IrFunc *f = &ir->funcs[func];
   if (runs[func])
@@ -41,7 +41,7 @@ static void mark_called(const IrModule *ir, uint32_t func, bool *runs)
   runs[func] = true;
   for (uint32_t i = 1; i < f->n_insns; i++)
     if (!f->insns[i].dead && f->insns[i].op == IR_call)
-      mark_called(ir, f->insns[i].u.func.raw, runs);
+      lint_mark_called(ir, f->insns[i].u.func.raw, runs);
 }
 
 /* By function: the local tasks that nothing in `started` names. */
@@ -66,7 +66,7 @@ bool *lint_running_functions(Sema *s, const bool *apart)
     const bool *waits = waiting_tasks(s, started);
     for (uint32_t f = 0; f < ir->n_funcs; f++)
       if (ir->funcs[f].address_taken && !waits[f] && !(apart && apart[f]))
-        mark_called(ir, f, runs);
+        lint_mark_called(ir, f, runs);
     before = started;
     started |= lint_tasks_of_code(s, runs, ACT_ACTIVATE);
   } while (started != before);

@@ -671,15 +671,18 @@ static bool check_op(Sema *s, DsdOp *op)
   return check_fabric_rules(s, op);
 }
 
-static bool coerce_scalars(Sema *s, DsdOp *op)
+static bool coerce_scalars(Sema *s, DsdOp *op, const NodeBuiltinCall *call)
 {
   OpOperand *slots[] = {&op->src0, &op->src1, &op->factor};
   bool ok = true;
   for (unsigned i = 0; i < ARRAY_COUNT(slots); i++) {
     if (slots[i]->kind != IRV_SCALAR)
       continue;
+    bool is_struct = pool_kind(s->pool, slots[i]->value.type) == PK_STRUCT_TYPE;
     slots[i]->value = scalar_as(s, slots[i]->value, slot_elem(op, i), slots[i]->node->span);
     ok &= !operand_is_poison(slots[i]->value);
+    if (is_struct)
+      sema_note_usage(s, &call->head);       /* the settings, where an operand is missing */
   }
   return ok;
 }
@@ -826,7 +829,7 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
     op.settings = last_settings(s, call, op.row->least);
   if (!ok || operand_is_poison(op.dest.value) || !op.settings.ok)
     return operand_poison();
-  if (!check_op(s, &op) || !coerce_scalars(s, &op) || !apply_settings(s, &op))
+  if (!check_op(s, &op) || !coerce_scalars(s, &op, call) || !apply_settings(s, &op))
     return operand_poison();
   note_dsr_operation(s, &op, dsr_settings_of(&op.settings));
   return emit_op(s, &op);

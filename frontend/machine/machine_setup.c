@@ -242,7 +242,7 @@ static void need_task_queues(Sema *s)
     if (s->session->options->arch == ARCH_WSE2) {
       s->setup->implicit[0] |= 1u << id;
       s->setup->implicit_span[0][id] = task->span;
-    } else if (!s->setup->queues[0][id].is_explicit) {
+    } else if (!s->setup->queues[0][id].is_explicit && !diags_error_count(s->diags)) {
       diag_data_task_queue(s->diags, task->span, sema_text(s, task->name), (unsigned)id);
     }
   }

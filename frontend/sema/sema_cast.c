@@ -110,6 +110,17 @@ static bool points_to(Sema *s, PoolId pointer, PoolId object)
   return pool_eq(to.u.pointer_type.pointee, object);
 }
 
+/* Is `type` a pointer to one object, and does `array` point to an array of such objects? */
+static bool is_pointer_to_array_of(Sema *s, PoolId array, PoolId type)
+{
+  PoolKey from = pool_key(s->pool, array), to = pool_key(s->pool, type);
+  if (from.kind != PK_POINTER_TYPE || to.kind != PK_POINTER_TYPE || to.u.pointer_type.is_many)
+    return false;
+  PoolKey objects = pool_key(s->pool, from.u.pointer_type.pointee);
+  return objects.kind == PK_ARRAY_TYPE &&
+         pool_eq(objects.u.array.element, to.u.pointer_type.pointee);
+}
+
 /* An object where a pointer to it is expected, or the other way round. */
 static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span span)
 {
@@ -117,6 +128,8 @@ static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span spa
     diag_address_of(s->diags, span);
   else if (points_to(s, o->type, type) && !pool_key(s->pool, o->type).u.pointer_type.is_many)
     diag_pointed_to(s->diags, span);
+  else if (is_pointer_to_array_of(s, o->type, type))
+    diag_pointer_to_elements(s->diags, span, pool_key(s->pool, type).u.pointer_type.pointee);
 }
 
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)

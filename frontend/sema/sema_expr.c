@@ -22,6 +22,19 @@ void sema_at(Sema *s, Span span)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+/* A member of a module that the file has imported under a name: "MODULE.NAME"; NULL. */
+static const char *member_of_import(Sema *s, StrId name)
+{
+  const ModuleInstance *m = &s->modules[s->now.module];
+  for (size_t i = 0; i < arrlenu(m->decls); i++) {
+    const Decl *d = &m->decls[i];
+    if (d->state == DECL_DONE && pool_kind(s->pool, d->value) == PK_MODULE &&
+        sema_find_decl(s, pool_key(s->pool, d->value).u.index, name))
+      return arena_printf(s->arena, "%s.%s", sema_text(s, d->name), sema_text(s, name));
+  }
+  return NULL;
+}
+
 static void report_undeclared(Sema *s, StrId name, Span span)
 {
   if (s->modules[s->now.module].ast->has_errors)
@@ -43,6 +56,11 @@ static void report_undeclared(Sema *s, StrId name, Span span)
     return;
   if (files_has_library(s->session->files, text)) {
     diag_import_it(s->diags, span, text, text);
+    return;
+  }
+  const char *member = member_of_import(s, name);
+  if (member != NULL) {
+    diag_suggest(s->diags, span, member);
     return;
   }
   const ModuleInstance *m = &s->modules[s->now.module];

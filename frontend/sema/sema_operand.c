@@ -54,6 +54,8 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
     diag_comptime_only_type(s->diags, span, type);
     if (pool_eq(type, POOL(TYPE)))
       diag_type_as_value(s->diags, span);
+    else if (pool_eq(type, POOL(COMPTIME_STRING)))
+      diag_string_constant(s->diags, span);
     sema_note_run_time(s, type, span);
     return false;
   }
