@@ -35,11 +35,18 @@ Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   return operand_void();
 }
 
+/* One report is enough, and one about @set_rectangle itself. */
+static void report_no_rectangle(Sema *s, Span at, const char *builtin)
+{
+  if (!diags_error_count(s->diags))
+    diag_needs_rectangle(s->diags, at, builtin);
+}
+
 /* Whether there is none, after reporting. */
 static bool needs_rectangle(Sema *s, Span at, const char *builtin)
 {
   if (!s->layout->has_rectangle && !s->layout->rectangle_is_wrong)
-    diag_needs_rectangle(s->diags, at, builtin);
+    report_no_rectangle(s, at, builtin);
   return !s->layout->has_rectangle;
 }
 

@@ -336,7 +336,8 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
     slot = bind_operands(s, task, id, at, kind);
   } else if (!operand_is_poison(id)) {
     diag_wrong_id_type(s->diags, id.span, kind->id_type, id.type);
-    sema_note_makes_one(s, kind->id_type, id.type, id.span);
+    PoolId number = type_is_id(id.type) ? POOL(U16) : id.type;    /* one of another kind has one */
+    sema_note_makes_one(s, kind->id_type, number, id.span);
   }
   if (!slot && is_function)
     arrput(s->setup->misbound, pool_key(s->pool, task.value).u.index);

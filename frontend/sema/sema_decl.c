@@ -165,6 +165,25 @@ static bool is_too_deep(Sema *s, uint32_t parent, Span at)
   return true;
 }
 
+/* The main file has an empty struct where an import has none. */
+static bool are_same_params(const Sema *s, PoolId a, PoolId b)
+{
+  bool a_is_empty = pool_is_none(a) || pool_key(s->pool, a).u.aggregate.n == 0;
+  bool b_is_empty = pool_is_none(b) || pool_key(s->pool, b).u.aggregate.n == 0;
+  return pool_eq(a, b) || (a_is_empty && b_is_empty);
+}
+
+/* The file would import itself again with the same parameters, and so for ever. */
+static bool is_circle(Sema *s, const Ast *ast, PoolId params, uint32_t parent, Span at)
+{
+  for (uint32_t m = parent; m != IR_NO_ID; m = s->modules[m].parent)
+    if (s->modules[m].ast == ast && are_same_params(s, s->modules[m].params, params)) {
+      diag_import_circle(s->diags, at, sema_text(s, s->modules[m].path));
+      return true;
+    }
+  return false;
+}
+
 /* What SDKs before 1.0 call a library module. */
 static const char *current_name(const char *path)
 {
@@ -204,7 +223,7 @@ static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId para
   if (is_again(s, path, at))
     return IR_NO_ID;
   const Ast *ast = files_import(s->session->files, path, importer, path_span);
-  if (ast == NULL)
+  if (ast == NULL || is_circle(s, ast, params, parent, at))
     return IR_NO_ID;
   uint32_t index = (uint32_t)arrlenu(s->modules);
   ModuleInstance m = {.ast = ast, .path = str_intern_z(s->session->names, path), .parent = parent,

@@ -56,6 +56,8 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span)
       diag_type_as_value(s->diags, span);
     else if (pool_eq(type, POOL(COMPTIME_STRING)))
       diag_string_constant(s->diags, span);
+    else if (pool_eq(type, POOL(IMPORTED_MODULE)))
+      diag_module_constant(s->diags, span);
     sema_note_run_time(s, type, span);
     return false;
   }

@@ -138,7 +138,10 @@ static Operand module_member(Sema *s, PoolId module, StrId name, Span span)
   for (uint32_t i = 0; i < n; i++)
     names[i] = sema_text(s, m->decls[i].name);
   const char *near = base_nearest(sema_text(s, name), names, n);
+  const char *list = near == NULL ? sema_join_names(s, names, n) : NULL;
   diag_suggest(s->diags, span, near);
+  if (list != NULL)
+    diag_known_members(s->diags, span, list);
   return operand_poison();
 }
 

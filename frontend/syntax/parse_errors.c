@@ -366,6 +366,37 @@ static bool is_label_range(const Token *found)
   return t->kind == TK_FAT_ARROW;
 }
 
+/* `.a = x` and, on the next line, `.b = y` without a comma between them, at the second '='. */
+static bool is_field_after_no_comma(const Parser *p, const Token *before, const Token *found)
+{
+  return found->kind == '=' && before && before->kind == TK_IDENT && before > p->tokens + 1
+         && before[-1].kind == '.' && before[-1].is_first && before[-2].kind != '{'
+         && before[-2].kind != ',';
+}
+
+/* `@f(a, name = b)`, as other languages name arguments. */
+static bool is_named_argument(const Parser *p, const Token *before, const Token *found)
+{
+  if (found->kind != '=' || !before || before == p->tokens || before->kind != TK_IDENT
+      || before[-1].kind == '.')
+    return false;
+  uint32_t paren = open_bracket(p, (uint32_t)(found - p->tokens));
+  return paren != UINT32_MAX && paren > 0 && p->tokens[paren].kind == '('
+         && p->tokens[paren - 1].kind == TK_BUILTIN;
+}
+
+/* `fn f(i16 x)`, as C declares parameters, at the name. */
+static bool is_type_before_name(const Parser *p, const Token *before, const Token *found)
+{
+  if (found->kind != TK_IDENT || !before || before == p->tokens || before->kind != TK_IDENT
+      || before[-1].kind == ':')
+    return false;
+  uint32_t paren = open_bracket(p, (uint32_t)(found - p->tokens));
+  return paren != UINT32_MAX && paren > 1 && p->tokens[paren].kind == '('
+         && p->tokens[paren - 1].kind == TK_IDENT
+         && (p->tokens[paren - 2].kind == TK_FN || p->tokens[paren - 2].kind == TK_TASK);
+}
+
 /* `1.` and `.5`, as other languages write numbers; NULL: it is neither. */
 static const char *number_help(Parser *p, const Token *before, const Token *found)
 {
@@ -399,11 +430,20 @@ static const char *help_for(Parser *p, const Token *before, const Token *found)
     return "members of what a pointer points to are written 'p.*.member'";
   if (before && is_tensor_target(p, before))
     return "a tensor access has an index for each dimension: '|i|{SIZE} -> ARRAY[i]'";
+  if (is_field_after_no_comma(p, before, found))
+    return "is a ',' missing at the end of the line before '.NAME = VALUE'?";
+  if (is_named_argument(p, before, found))
+    return "arguments have no names; settings are a struct: '.{ .NAME = VALUE, ... }'";
+  if (is_type_before_name(p, before, found))
+    return "the type of a parameter follows its name: 'fn f(x: i16) i16 { ... }'";
   if (found->kind == '=' && before && is_condition(p, found))
     return "values are compared with '=='";
   if (found->kind == '<' && before && before->kind == '(' && before > p->tokens
       && before[-1].kind == TK_BUILTIN)
     return "the name of a library is a string: '@import_module(\"<NAME>\")'";
+  if (found->kind == TK_IDENT && before && before->kind == '.' && found[1].kind == '=')
+    return "'.NAME = VALUE' is a field of a struct value, '.{ .NAME = VALUE, ... }', where all "
+           "fields have names";
   if (found->kind == TK_IDENT && before && before->kind == '.')
     return "a member of an enum is written with its type, 'TYPE.MEMBER', and a struct '.{ ... }'";
   if (is_brace_value(p, found))
