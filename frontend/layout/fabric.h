@@ -76,6 +76,8 @@ void fabric_read_operands(const IrFunc *f, const IrInsn *vec, Operands *o);
 uint16_t fabric_operation_length(const Operands *o);
 /* Where the user wrote it: outside the standard library that the code was inlined from. */
 Span fabric_user_span(const Sema *s, IrLocId loc);
+/* Is the place in a file of the standard library? */
+bool fabric_is_in_library(const Sema *s, Span span);
 /* The uses of a program whose IR is complete; they live as long as its IR.  Warns about operations
  * whose operands have different lengths. */
 const FabricUses *fabric_uses(Sema *s);

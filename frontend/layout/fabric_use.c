@@ -291,13 +291,18 @@ static void note_tasks(UseWalk *w)
 
 /* ---- the walk from a root -------------------------------------------------------------------- */
 
-Span fabric_user_span(const Sema *s, IrLocId loc)
+bool fabric_is_in_library(const Sema *s, Span span)
 {
   const Session *session = s->session;
+  return files_name(session->files, source_file_of(session->sources, span.off))[0] == '<';
+}
+
+Span fabric_user_span(const Sema *s, IrLocId loc)
+{
   Span span = s->ir->locs[loc.raw].span;
   while (!ir_loc_is_none(loc)) {
     span = s->ir->locs[loc.raw].span;
-    if (files_name(session->files, source_file_of(session->sources, span.off))[0] != '<')
+    if (!fabric_is_in_library(s, span))
       break;
     loc = s->ir->locs[loc.raw].inlined_at;
   }

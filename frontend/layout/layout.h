@@ -2,8 +2,8 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c, lint_fifos.c, lint_locals.c, lint_pointers.c, lint_unblocks.c,
- * lint_unused.c. */
+ * tile_class.c, lint.c, lint_fifos.c, lint_locals.c, lint_loops.c, lint_pointers.c,
+ * lint_unblocks.c, lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -100,6 +100,11 @@ void lint_unblocks(Sema *s);
 
 /* Warns of local variables that are read before they have a value, and of calls that do nothing. */
 void lint_locals(Sema *s);
+
+/* ---- lint_loops.c --------------------------------------------------------------------------- */
+
+/* Warns of loops whose condition never changes. */
+void lint_loops(Sema *s);
 
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 

@@ -225,13 +225,6 @@ static void check_local(LocalWalk *w, uint32_t local)
     w->in_block[a->block] = 0;
 }
 
-/* Is the place in a file of the standard library? */
-static bool is_in_library(const Sema *s, Span span)
-{
-  const Session *session = s->session;
-  return files_name(session->files, source_file_of(session->sources, span.off))[0] == '<';
-}
-
 /* Variables of one function. */
 static void check_locals_of(Sema *s, const UnsetLocal *locals, uint32_t n)
 {
@@ -246,7 +239,7 @@ static void check_locals_of(Sema *s, const UnsetLocal *locals, uint32_t n)
   find_accesses(&w);
   order_by_variable(&w, arena);
   for (uint32_t i = 0; i < n; i++)
-    if (!is_in_library(s, locals[i].span))
+    if (!fabric_is_in_library(s, locals[i].span))
       check_local(&w, i);
   arrfree(w.found);
   arrfree(w.seen);
@@ -329,7 +322,7 @@ static void check_calls(Sema *s)
   for (size_t i = 0; i < arrlenu(s->lone_calls); i++) {
     const LoneCall *c = &s->lone_calls[i];
     const IrInsn *call = insn_of(&s->ir->funcs[c->func.raw], c->call);
-    if (call->op == IR_call && !is_in_library(s, c->span) &&
+    if (call->op == IR_call && !fabric_is_in_library(s, c->span) &&
         !func_has_effect(s, call->u.func.raw, known) &&
         !func_is_constant(s, call->u.func.raw)) {
       diag_unused_call(s->diags, c->span);

@@ -429,6 +429,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
   lint_unblocks(s);
   lint_launches(s);
   lint_locals(s);
+  lint_loops(s);
   return diags_error_count(diags) == errors;
 }
 

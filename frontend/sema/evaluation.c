@@ -30,6 +30,7 @@ void sema_destroy(Sema *s)
   arrfree(s->globals);
   arrfree(s->unset_locals);
   arrfree(s->lone_calls);
+  arrfree(s->loops);
   sema_own_destroy(s);
 }
 

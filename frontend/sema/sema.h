@@ -181,6 +181,9 @@ typedef struct {
   Span span;
 } UnsetLocal;
 typedef struct { IrFuncId func; IrValue call; Span span; } LoneCall;
+/* For lint_loops.c: a `while` of the program.  Its blocks are those from `head` up to `end`; the
+ * condition has those in front of `done`, which is behind the loop. */
+typedef struct { IrFuncId func; IrBlockId head, done; uint32_t end; Span condition; } CodeLoop;
 
 struct Sema {
   Session *session;
@@ -195,6 +198,7 @@ struct Sema {
   Global *globals;
   UnsetLocal *unset_locals;
   LoneCall *lone_calls;
+  CodeLoop *loops;
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */

@@ -768,6 +768,9 @@ static void while_emitted(Sema *s, const NodeWhile *n)
     sema_at(s, n->head.span);
     ir_br(&s->b, head, NULL, 0);
   }
+  if (cond.kind == OPR_RUNTIME)
+    arrput(s->loops, ((CodeLoop){s->b.func, head, done, s->ir->funcs[s->b.func.raw].n_blocks,
+                                 n->cond->span}));
   target_pop(s, &target);
   s->now.run_time_depth--;
   s->b.block = done;
