@@ -113,6 +113,7 @@ typedef struct {
   DsrFile file;
   uint32_t number;
   const char *name;      /* source name of the operand's declaration, or NULL */
+  bool is_memory;        /* DSD: its type in the source says so; for warnings alone */
 } IrVecOperand;
 typedef struct {
   VecOp op;

@@ -332,7 +332,7 @@ static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *
     Descriptor desc;
     if (order[i]->kind == IRV_DSR)
       return false;
-    if (order[i]->kind != IRV_DSD)
+    if (order[i]->kind != IRV_DSD || order[i]->is_memory)
       continue;
     if (!known_descriptor(f, insn->args[order[i]->arg], &desc))
       return false;
@@ -474,6 +474,30 @@ static void step_loads_of_call(const Overlaps *o, const Uses *end, LintFlow *flo
     }
 }
 
+/* Does the operation at that place, in a called function, take a queue that another one has? */
+static bool takes_queue_in_use(const Uses *end, const Uses *running, IrLocId operation)
+{
+  const IrLocId *queue = &running->queue[0][0], *taken = &end->queue[0][0];
+  for (int q = 0; q < 2 * MAX_QUEUES; q++)
+    if (has_loc(queue[q]) && ir_loc_eq(taken[q], operation))
+      return true;
+  return false;
+}
+
+/* The queues and the microthreads that a called function takes while another operation has them; of
+ * those of one operation, the queue is reported. */
+static void report_takes_of_call(const Overlaps *o, const Uses *end, const Uses *running)
+{
+  const IrLocId *queue = &running->queue[0][0], *taken = &end->queue[0][0];
+  for (int q = 0; q < 2 * MAX_QUEUES; q++)
+    if (has_loc(queue[q]) && has_loc(taken[q]))
+      report_queue(o, q, queue[q], taken[q]);
+  for (int t = 0; t < MAX_MICROTHREADS; t++)
+    if (has_loc(running->thread[t]) && has_loc(end->thread[t]) &&
+        !takes_queue_in_use(end, running, end->thread[t]))
+      report_thread(o, t, running->thread[t], end->thread[t]);
+}
+
 /* What the called function does on all its ways, it does here. */
 static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
 {
@@ -483,9 +507,8 @@ static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
   const IrLocId *used = uses_flat_const(&end->used), *running = uses_flat_const(&end->running);
   IrLocId *here = uses_flat(&flow->running), *here_used = uses_flat(&flow->used);
   step_loads_of_call(o, &end->used, flow);
+  report_takes_of_call(o, &end->used, &flow->running);
   for (int i = 0; i < USES; i++) {
-    if (i < 2 * MAX_QUEUES && has_loc(here[i]) && has_loc(used[i]))
-      report_queue(o, i, here[i], used[i]);
     if (has_loc(used[i]))
       here_used[i] = used[i];
     if (has_loc(running[i]))

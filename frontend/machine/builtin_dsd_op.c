@@ -267,6 +267,12 @@ static bool is_fabric(const OpOperand *o)
   return o->kind == IRV_DSD && (o->desc == DESC_FABIN || o->desc == DESC_FABOUT);
 }
 
+static bool is_memory(const OpOperand *o)
+{
+  return o->kind == IRV_DSD &&
+         (o->desc == DESC_MEM1D || o->desc == DESC_MEM4D || o->desc == DESC_CIRC);
+}
+
 Operand fifo_dsd(Sema *s, Operand fifo)
 {
   const Fifo *f = &s->setup->fifos[pool_key(s->pool, fifo.value).u.index];
@@ -746,6 +752,7 @@ static IrVecOperand emit_operand(Sema *s, const OpOperand *o, IrValue *args, uin
     out.name = sema_text(s, o->value.name);
   if (o->kind == IRV_DSR)
     return out;
+  out.is_memory = is_memory(o);
   out.arg = *n;
   args[(*n)++] = sema_ir(s, o->value);
   return out;
