@@ -86,4 +86,12 @@ void fabric_check_streams(Session *session, const Programs *programs);
 /* Reports what cannot work in the finished layout; false after an error. */
 bool fabric_check(Session *session, const Programs *programs);
 
+/* ---- for warnings: effects.c ----------------------------------------------------------------- */
+
+/* What calls of a function do; in arrays, by its number in the IR, and all unknown at first. */
+typedef enum { EFFECT_UNKNOWN, EFFECT_RUNNING, EFFECT_NONE, EFFECT_SOME } Effect;
+/* Does a call do more than compute a value from what it reads?  A function that calls itself counts
+ * as one with an effect. */
+bool effect_of_func(const Sema *s, uint32_t func, Effect *known);
+
 #endif

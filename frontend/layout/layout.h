@@ -2,7 +2,7 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, lint.c, lint_fifos.c, lint_locals.c, lint_loops.c, lint_pointers.c,
+ * tile_class.c, effects.c, lint.c, lint_fifos.c, lint_locals.c, lint_loops.c, lint_pointers.c,
  * lint_unblocks.c, lint_unused.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H

@@ -269,41 +269,6 @@ static void check_locals(Sema *s)
 
 /* ---- calls of functions that only compute a value ------------------------------------------- */
 
-typedef enum { EFFECT_UNKNOWN, EFFECT_RUNNING, EFFECT_NONE, EFFECT_SOME } Effect;
-
-static bool func_has_effect(const Sema *s, uint32_t func, Effect *known);
-
-static bool insn_has_effect(const Sema *s, const IrFunc *f, const IrInsn *insn, Effect *known)
-{
-  if (ir_op_is_pure(insn->op))
-    return false;
-  switch ((int)insn->op) {
-  case IR_alloca: case IR_load: case IR_br: case IR_cond_br: case IR_ret:
-    return false;
-  case IR_store: case IR_copy: case IR_zero:
-    return !ir_address_is_local(f, insn->args[0]);
-  case IR_call:
-    return func_has_effect(s, insn->u.func.raw, known);
-  default:
-    return true;
-  }
-}
-
-/* A function that calls itself counts as one with an effect. */
-static bool func_has_effect(const Sema *s, uint32_t func, Effect *known)
-{
-  const IrFunc *f = &s->ir->funcs[func];
-  if (known[func] != EFFECT_UNKNOWN)
-    return known[func] != EFFECT_NONE;
-  known[func] = EFFECT_RUNNING;
-  bool has = false;
-  for (uint32_t b = 0; b < f->n_blocks && !has; b++)
-    for (uint32_t i = 0; i < f->blocks[b].n_insns && !has; i++)
-      has = insn_has_effect(s, f, insn_of(f, f->blocks[b].insns[i]), known);
-  known[func] = has ? EFFECT_SOME : EFFECT_NONE;
-  return has;
-}
-
 /* Just one constant: the function may stand for one that does more with other parameters. */
 static bool func_is_constant(const Sema *s, uint32_t func)
 {
@@ -323,7 +288,7 @@ static void check_calls(Sema *s)
     const LoneCall *c = &s->lone_calls[i];
     const IrInsn *call = insn_of(&s->ir->funcs[c->func.raw], c->call);
     if (call->op == IR_call && !fabric_is_in_library(s, c->span) &&
-        !func_has_effect(s, call->u.func.raw, known) &&
+        !effect_of_func(s, call->u.func.raw, known) &&
         !func_is_constant(s, call->u.func.raw)) {
       diag_unused_call(s->diags, c->span);
       diag_unused_call_help(s->diags, c->span);

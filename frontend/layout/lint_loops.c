@@ -1,9 +1,10 @@
 /* Loops whose condition reads only what nothing in the loop writes: such a loop runs not at all, or
  * for ever.
  *
- * A loop counts if it only computes, loads and stores, and is left by its condition alone.  Memory
- * changes in it by its own stores: no other task runs meanwhile, and the optimiser takes loads out
- * of loops, so one that waits for an operation in the background does not see what that writes. */
+ * A loop counts if it only computes, loads, stores and calls functions that compute a value, and is
+ * left by its condition alone.  Memory changes in it by its own stores: no other task runs
+ * meanwhile, and the optimiser takes loads out of loops, so one that waits for an operation in the
+ * background does not see what that writes. */
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>
@@ -40,10 +41,11 @@ static bool is_write(const IrInsn *insn)
   return insn->op == IR_store || insn->op == IR_copy || insn->op == IR_zero;
 }
 
-/* Does a store of the loop perhaps write what the instruction of its condition loads? */
-static bool is_written(const IrFunc *f, const CodeLoop *loop, const IrInsn *load)
+/* Does a store of the loop perhaps write what an instruction of its condition reads?  That is any
+ * variable, if it calls a function. */
+static bool is_written(const IrFunc *f, const CodeLoop *loop, const IrInsn *reader)
 {
-  const IrInsn *variable = variable_of(f, load->args[0]);
+  const IrInsn *variable = reader->op == IR_call ? reader : variable_of(f, reader->args[0]);
   for (uint32_t b = loop->head.raw; b < loop->end; b++)
     for (uint32_t i = 0; b != loop->done.raw && i < f->blocks[b].n_insns; i++) {
       const IrInsn *insn = insn_at(f, b, i);
@@ -64,8 +66,16 @@ static bool leaves_loop(const CodeLoop *loop, const IrInsn *insn)
   return false;
 }
 
+/* Calls count as what their functions do. */
+static bool is_plain(const Sema *s, const IrInsn *insn, Effect *known)
+{
+  if (insn->op == IR_call)
+    return !effect_of_func(s, insn->u.func.raw, known);
+  return ir_op_is_pure(insn->op) || insn->op == IR_load || is_write(insn);
+}
+
 /* Does the loop only compute, load and store, and does its condition alone end it? */
-static bool is_simple(const IrFunc *f, const CodeLoop *loop)
+static bool is_simple(const Sema *s, const IrFunc *f, const CodeLoop *loop, Effect *known)
 {
   for (uint32_t b = loop->head.raw; b < loop->end; b++)
     for (uint32_t i = 0; b != loop->done.raw && i < f->blocks[b].n_insns; i++) {
@@ -74,7 +84,7 @@ static bool is_simple(const IrFunc *f, const CodeLoop *loop)
       bool is_of_body = b > loop->done.raw;
       if (is_branch && is_of_body && leaves_loop(loop, insn))
         return false;
-      if (!is_branch && !ir_op_is_pure(insn->op) && insn->op != IR_load && !is_write(insn))
+      if (!is_branch && !is_plain(s, insn, known))
         return false;
     }
   return true;
@@ -85,7 +95,8 @@ static bool condition_changes(const IrFunc *f, const CodeLoop *loop)
   for (uint32_t b = loop->head.raw; b < loop->done.raw; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {
       const IrInsn *insn = insn_at(f, b, i);
-      if (is_write(insn) || (insn->op == IR_load && is_written(f, loop, insn)))
+      bool is_reader = insn->op == IR_load || insn->op == IR_call;
+      if (is_write(insn) || (is_reader && is_written(f, loop, insn)))
         return true;
     }
   return false;
@@ -93,10 +104,11 @@ static bool condition_changes(const IrFunc *f, const CodeLoop *loop)
 
 void lint_loops(Sema *s)
 {
+  Effect *known = arena_many(s->arena, Effect, s->ir->n_funcs + 1);
   for (size_t i = 0; i < arrlenu(s->loops); i++) {
     const CodeLoop *loop = &s->loops[i];
     const IrFunc *f = &s->ir->funcs[loop->func.raw];
-    if (fabric_is_in_library(s, loop->condition) || !is_simple(f, loop) ||
+    if (fabric_is_in_library(s, loop->condition) || !is_simple(s, f, loop, known) ||
         condition_changes(f, loop))
       continue;
     diag_loop_unchanged(s->diags, loop->condition);
