@@ -66,3 +66,50 @@ bool calls_caller(Engine *engine, const Program *program, uint32_t tile, Call *c
                  .info = calls_function(cls->image, place)};
   return true;
 }
+
+/* ---- out of the library ---------------------------------------------------------------------- */
+
+static const char *file_of(const Program *program, uint32_t file)
+{
+  return file < program->image->n_files ? program->image->files[file] : "";
+}
+
+/* From the instruction out through what was inlined there; true: into the program's own code. */
+static bool leave_library(const Program *program, const ImageClass *cls, uint16_t pc,
+                          WayIntoLibrary *call)
+{
+  const ImageLine *at = image_line_at(cls, pc);
+  if (!at)
+    return false;
+  const char *file = file_of(program, at->file);
+  uint32_t line = at->line, parent = at->inlined_at;
+  while (*file == '<') {
+    call->module = file;
+    if (parent >= cls->n_inlines)
+      return false;
+    const ImageInline *from = &cls->inlines[parent];
+    file = file_of(program, from->file);
+    line = from->line;
+    parent = from->parent;
+  }
+  call->file = *file ? file : NULL;
+  call->line = line;
+  return true;
+}
+
+enum { MOST_CALLS = 64 };
+
+WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32_t tile,
+                                  uint32_t pc)
+{
+  const ClassCode *cls = program_class(program, tile);
+  WayIntoLibrary call = {0};
+  Call on_stack;
+  if (!cls || pc == PC_RETURN || leave_library(program, cls->image, (uint16_t)pc, &call) ||
+      !call.module || !calls_top(engine, program, tile, &on_stack) || on_stack.pc != pc)
+    return call;
+  for (unsigned n = 0; n < MOST_CALLS && calls_caller(engine, program, tile, &on_stack); n++)
+    if (leave_library(program, cls->image, on_stack.place, &call))
+      break;
+  return call;
+}

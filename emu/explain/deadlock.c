@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 5, MODULE_TEXT = 512,
-       NO_NODE = 0xffffffff };
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 5, NO_NODE = 0xffffffff };
 
 static bool wavelets_left(const InspectTile *tile)
 {
@@ -435,12 +434,12 @@ static void print_alike(Analysis *a, const Cause *cause)
   fprintf(out, "\n");
 }
 
-/* Is it a place in a module whose calls all tiles of a group have to make? */
-static bool is_of_collectives(const char *place)
+/* Is it a module whose calls all tiles of a group have to make? */
+static bool is_of_collectives(const char *module)
 {
   static const char *const modules[] = {"<collectives", "<mpi", "<blas"};
   for (size_t i = 0; i < ARRAY_COUNT(modules); i++)
-    if (strncmp(place, modules[i], strlen(modules[i])) == 0)
+    if (strncmp(module, modules[i], strlen(modules[i])) == 0)
       return true;
   return false;
 }
@@ -455,28 +454,24 @@ static uint32_t place_of_unit(Analysis *a, Unit unit)
   return is_task ? cls->local_task[unit.index]->entry : PC_RETURN;
 }
 
-/* That module, such as <collectives_2d/pe>, if the first to wait is part of it; else "".  The
+/* That module, such as <collectives_2d/pe>, if the first to wait is part of it; else NULL.  The
  * routes and tasks of a collective are the library's, and what is missing is a call. */
-static void collective_of_wait(Analysis *a, const Cause *cause, char *module, size_t size)
+static const char *collective_of_wait(Analysis *a, const Cause *cause)
 {
   Unit first = a->nodes[cause->first].unit;
-  program_location(a->report.program, first.tile, place_of_unit(a, first), module, size);
-  char *end = strchr(module, '>');
-  if (end && is_of_collectives(module))
-    end[1] = 0;
-  else
-    module[0] = 0;
+  const char *module = calls_into_library(a->report.engine, a->report.program, first.tile,
+                                          place_of_unit(a, first)).module;
+  return module && is_of_collectives(module) ? module : NULL;
 }
 
 static void print_help(Analysis *a, const Cause *cause)
 {
-  char module[MODULE_TEXT];
+  const char *module = collective_of_wait(a, cause);
   const Unit *root = &a->nodes[cause->root].unit;
-  collective_of_wait(a, cause, module, sizeof module);
   const char *advice = root->kind == UNIT_END
                          ? end_help(&a->report, root)
                          : cycle_help(find_short_message(a, cause->root).is_any);
-  if (module[0])
+  if (module)
     fprintf(a->report.out, "  help: the wait is part of a call of %s: let all tiles that take part "
             "make the same calls, in the same order and with the same root and count\n", module);
   else if (advice)

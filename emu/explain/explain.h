@@ -32,7 +32,8 @@ extern const char script_route_help[];
 void report_color(const Report *report, uint32_t tile, unsigned color);
 void report_queue(const Report *report, uint32_t tile, bool output, unsigned queue);
 void report_task(const Report *report, uint32_t tile, TaskKind kind, unsigned id);
-void report_place(const Report *report, uint32_t tile, uint32_t pc);   /* at pe.csl:3 */
+/* at pe.csl:3, or at <dsd_ops>:25, called at pe.csl:3 */
+void report_place(const Report *report, uint32_t tile, uint32_t pc);
 /* The same for what was inlined: where the outermost function has called it. */
 void report_outer_place(const Report *report, uint32_t tile, uint32_t pc);
 void report_thread_name(const Report *report, uint32_t tile, unsigned thread,
@@ -71,6 +72,14 @@ typedef struct {
 bool calls_top(Engine *engine, const Program *program, uint32_t tile, Call *call);
 /* `call` becomes the one that has called it; false: none. */
 bool calls_caller(Engine *engine, const Program *program, uint32_t tile, Call *call);
+/* How the program has come to a place in the library. */
+typedef struct {
+  const char *module;           /* that the program called: <mpi>; NULL: the place is not there */
+  const char *file;             /* of the call; NULL: a task of the module, say, got there */
+  uint32_t line;
+} WayIntoLibrary;
+WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32_t tile,
+                                  uint32_t pc);
 /* The function whose code has the address; NULL: not known. */
 const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
 

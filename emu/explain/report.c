@@ -70,6 +70,9 @@ void report_place(const Report *r, uint32_t tile, uint32_t pc)
     fprintf(r->out, " at %s", place);
   else
     fprintf(r->out, " at pc 0x%04x", pc);
+  WayIntoLibrary call = calls_into_library(r->engine, r->program, tile, pc);
+  if (call.module && call.file)
+    fprintf(r->out, ", called at %s:%u", call.file, call.line);
 }
 
 void report_outer_place(const Report *r, uint32_t tile, uint32_t pc)
