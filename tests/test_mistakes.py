@@ -1,4 +1,5 @@
 """For every program of tests/mistakes/ a few lines of the report show what is wrong, and where."""
+import re
 from dataclasses import replace
 
 import pytest
@@ -59,3 +60,16 @@ def test_a_call_that_a_tile_leaves_out_is_no_matter_of_routes(arch, tmp_path):
         assert helps and "P2.0" in text.splitlines()[1], text
         for line in helps:
             assert "call of <collectives_2d/pe>: let all tiles that take part make" in line, text
+
+
+@pytest.mark.parametrize("arch", ("wse2", "wse3"))
+def test_what_a_short_call_leaves_is_no_matter_of_extents(arch, tmp_path):
+    """The extents of a collective are the library's; what the user can mend is the call."""
+    image = tmp_path / "prog.bin"
+    harness.compile(harness.ROOT / "tests" / "stdlib" / "short_call" / "layout.csl", image,
+                    f"--arch={arch}")
+    for engine in mistake_run.ENGINES:
+        text = harness.emu(image, f"--engine={engine}", "--run").err
+        assert "nobody reads P2.0 input queue 4" in text.splitlines()[1], text
+        assert re.search(r", called at \S*pe\.csl:11$", text.splitlines()[1]), text
+        assert "call of <collectives/broadcast>: let all tiles that take part make" in text, text

@@ -444,12 +444,22 @@ static bool is_of_collectives(const char *module)
   return false;
 }
 
-/* Where the thread is, or where the task begins; PC_RETURN for other units. */
+static uint32_t place_of_queue(const InspectQueue *queue)
+{
+  return queue_use_is_any(queue->use) ? queue->use.pc : PC_RETURN;
+}
+
+/* Where the thread is, where the task begins, or where the queue was used last; PC_RETURN for other
+ * units. */
 static uint32_t place_of_unit(Analysis *a, Unit unit)
 {
   const ClassCode *cls = program_class(a->report.program, unit.tile);
   if (unit.kind == UNIT_THREAD)
     return report_look(&a->report, unit.tile)->threads[unit.index].pc;
+  if (unit.kind == UNIT_INPUT)
+    return place_of_queue(&report_look(&a->report, unit.tile)->input[unit.index]);
+  if (unit.kind == UNIT_OUTPUT)
+    return place_of_queue(&report_look(&a->report, unit.tile)->output[unit.index]);
   bool is_task = unit.kind == UNIT_TASK && cls && cls->local_task[unit.index];
   return is_task ? cls->local_task[unit.index]->entry : PC_RETURN;
 }
@@ -472,8 +482,9 @@ static void print_help(Analysis *a, const Cause *cause)
                          ? end_help(&a->report, root)
                          : cycle_help(find_short_message(a, cause->root).is_any);
   if (module)
-    fprintf(a->report.out, "  help: the wait is part of a call of %s: let all tiles that take part "
-            "make the same calls, in the same order and with the same root and count\n", module);
+    fprintf(a->report.out, "  help: what waits is part of a call of %s: let all tiles that take "
+            "part make the same calls, in the same order and with the same root and count\n",
+            module);
   else if (advice)
     fprintf(a->report.out, "  help: %s\n", advice);
 }
