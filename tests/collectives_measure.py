@@ -10,6 +10,7 @@ HERE = harness.ROOT / "tests" / "stdlib" / "measure"
 REDUCE, BROADCAST, ALLREDUCE = range(3)
 STAR, CHAIN, TREE, TWO_PHASE, OPTIMAL, AUTO = range(6)
 NAMES = ["star", "chain", "tree", "two-phase", "optimal", "auto"]
+WITH_TASK = ["task-" + name for name in NAMES[:5]]
 OPERATIONS = ["reduce", "broadcast", "allreduce"]
 
 
@@ -22,6 +23,13 @@ def predicted(what, pattern, tiles, length, root=0, arch="wse2"):
     if root:
         args.append(f"--root={root}")
     return int(harness.run(args).out)
+
+
+def predicted_with_task(pattern, tiles, length, arch="wse2"):
+    """Cycles of a reduction to the end of a row, with a completion task."""
+    return int(harness.run([harness.tool("wse-model"), "predict", "--op=reduce",
+                            f"--pes={tiles}", f"--len={length}", f"--arch={arch}",
+                            f"--pattern={WITH_TASK[pattern]}"]).out)
 
 
 @functools.lru_cache(maxsize=None)

@@ -109,6 +109,39 @@ def resources(_folder):
                   "local tasks of start", "bytes"), body)
 
 
+# ---- what the parameters are if the program does not set them --------------------------------
+
+LIBRARY = harness.ROOT / "stdlib"
+MODULES = ("reduce", "reduce_2d", "broadcast", "broadcast_any", "ring_reduce", "planned_allreduce",
+           "stream_allreduce", "ring", "exchange", "butterfly", "scatter", "gather", "gather_2d",
+           "allgather", "planned_allgather", "reduce_scatter", "ring_scatter",
+           "planned_reduce_scatter", "neighbours", "scan", "barrier", "alltoall", "alltoall_2d",
+           "alltoall_task", "alltoall_short", "alltoall_both", "packets")
+
+
+def param(text, name):
+    """The value that a module gives a parameter, and the comment behind it; of numbers alone."""
+    found = re.search(rf"^param {name}(?:: \w+)? = ([^;]+);(?: *// *(.*(?:\n  +// .*)*))?", text, re.M)
+    if not found:
+        return "", ""
+    value, comment = found.group(1), re.sub(r"\s*\n\s*// ", " ", found.group(2) or "")
+    lists = re.findall(r"\{ ([^{}]*) \}", value) or [value]
+    by_machine = re.search(r"if \(@is_arch\(\"wse3\"\)\)", value)
+    return f"{lists[1]}; wse3: {lists[0]}" if by_machine else lists[0], comment
+
+
+def defaults(_folder):
+    """The queues and the first DSR of each module, as its file has them."""
+    body = []
+    for name in MODULES:
+        text = (LIBRARY / "collectives" / f"{name}.csl").read_text()
+        queues = [next(filter(None, (param(text, f"{way}_queue{s}")[0] for s in ("s", ""))), "")
+                  for way in ("input", "output")]
+        first, comment = param(text, "dsrs")
+        body.append((f"`{name}`", *queues, f"{first}: {comment}" if first else "by the compiler"))
+    return table(("module", "`input_queues`", "`output_queues`", "`dsrs`"), body)
+
+
 # ---- which pattern when ----------------------------------------------------------------------
 
 GUIDE_TILES = (8, 64, 512)
@@ -134,7 +167,7 @@ def guide(folder):
                  body)
 
 
-QUICK = {"types": types, "resources": resources}
+QUICK = {"types": types, "resources": resources, "defaults": defaults}
 ALL = {**QUICK, "guide": guide}
 
 

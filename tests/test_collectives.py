@@ -286,6 +286,26 @@ def test_a_plan_in_pairs_knows_vectors_of_odd_length(tmp_path, arch):
             assert found < 0.5 * by_wavelets
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_plans_for_start_know_the_task(tmp_path, arch):
+    """Of f32, and of 16-bit elements that travel in pairs: where the length is odd, a task comes up
+    for each vector that a tile takes."""
+    def cycles(tiles, length, pattern, **more):
+        return measure.one_reduction(tmp_path, arch, tiles, length, pattern, with_task=1, **more)
+    for tiles, length in ((46, 28), (69, 3), (8, 40)):
+        found = [cycles(tiles, length, pattern) for pattern in range(4)]
+        for pattern, of_pattern in enumerate(found):
+            model = measure.predicted_with_task(pattern, tiles, length, arch)
+            assert model <= of_pattern <= 1.05 * model + OVERHEAD, (pattern, tiles, length)
+        assert cycles(tiles, length, measure.AUTO) <= min(found) + 4, (tiles, length)
+    for tiles, length in ((92, 1), (32, 5), (24, 61)):
+        pairs = {"element": 2, "in_pairs": 1}
+        fixed = min(cycles(tiles, length, pattern, **pairs) for pattern in range(4))
+        by_wavelets = cycles(tiles, length, measure.AUTO, element=2, planned=(length + 1) // 2)
+        found = cycles(tiles, length, measure.AUTO, **pairs)
+        assert found <= min(fixed + 4, by_wavelets), (tiles, length)
+
+
 def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
     runs = measure.Runs(tmp_path)
     for length in (1, 30, 200):
@@ -326,15 +346,20 @@ def test_measured_tables_of_the_page_are_current(tmp_path, name):
     assert tables.current(name) == made, "WSE_UPDATE_GOLDEN=1 tests/claims/collectives_guide.py"
 
 
-def test_the_program_of_the_page_runs(tmp_path):
+def test_the_programs_of_the_page_run(tmp_path):
     files = re.findall(r"```csl (\w+\.csl)\n(.*?)```", tables.PAGE.read_text(), re.S)
-    assert {name for name, _ in files} == {"layout.csl", "pe.csl"}
+    assert {name for name, _ in files} == {"layout.csl", "pe.csl", "several.csl", "several_pe.csl"}
     for name, text in files:
         (tmp_path / name).write_text(text)
     image = tmp_path / "o.bin"
     harness.compile(tmp_path / "layout.csl", image, params={"tiles": 20})
     out = harness.emu(image, "--print=sum@0,0,1,1").out
     assert harness.values(out, "sum")[0, 0] == [sum(range(20))] * 100
+    for arch in ("wse2", "wse3"):
+        harness.compile(tmp_path / "several.csl", image, f"--arch={arch}", params={"tiles": 20})
+        out = harness.emu(image, "--print=sum@0,0,1,1", "--print=most").out
+        assert harness.values(out, "sum")[0, 0] == [sum(range(20))] * 100
+        assert set(map(tuple, harness.values(out, "most").values())) == {(19 * 19,)}
 
 
 # ---- choices and mistakes in layouts ---------------------------------------------------------------

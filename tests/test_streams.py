@@ -200,15 +200,29 @@ def test_allreduces_are_streamed_where_that_is_faster(tmp_path, with_task):
             assert best < 1.05 * three + 40      # of one call, with its beginning
 
 
-def chosen(folder, plan, cases):
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_the_page_says_from_where_on_a_ring_is_planned(tmp_path, arch):
+    page = " ".join((harness.ROOT / "docs" / "collectives.md").read_text().split())
+    found = re.search(r"from about ([\d,]+) elements on 3 tiles, ([\d,]+) on 5, ([\d,]+) on 8, on "
+                      r"wse3 from ([\d,]+), ([\d,]+) and ([\d,]+)\)", page)
+    lengths = [int(n.replace(",", "")) for n in found.groups()][3 * (arch == "wse3"):][:3]
+    cases = {}
+    for tiles, length in zip((3, 5, 8), lengths):
+        cases[tiles, round(0.97 * length)], cases[tiles, round(1.03 * length)] = 0, 1
+    assert chosen(tmp_path, "allreduce_plan({}, lines.pattern.auto, {}, 0, true)", cases, arch,
+                  "paths")
+
+
+def chosen(folder, plan, cases, arch="wse2", module="streams"):
     """Do the plans for these tiles and elements choose these of `allreduce_by`?"""
-    prints = "".join(f"@comptime_print(@as(u16, streams.{plan.format(P, B)}.by));"
+    prints = "".join(f"@comptime_print(@as(u16, {module}.{plan.format(P, B)}.by));"
                      for P, B in cases)
     (folder / "layout.csl").write_text(
-        'const streams = @import_module("<collectives/streams>");\n'
+        f'const {module} = @import_module("<collectives/{module}>");\n'
+        'const lines = @import_module("<collectives/layout>");\n'
         f'layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{{}}); {prints} }}')
     (folder / "pe.csl").write_text("comptime {}")
-    said = harness.compile(folder / "layout.csl", folder / "o.bin").err
+    said = harness.compile(folder / "layout.csl", folder / "o.bin", f"--arch={arch}").err
     return [int(n) for n in re.findall(r"^.*?(\d+)$", said, re.M)] == list(cases.values())
 
 

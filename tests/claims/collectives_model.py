@@ -3,8 +3,8 @@
 emulated programs: on wse2 butterfly within 5 % and 40 cycles over a grid of tiles, groups and
 lengths, on both machines ring within 8 cycles per step and 32, exchange at most 64 over the model.
 Gather, scatter, broadcasts and ring reductions to roots that the program chooses, and jumps:
-within the model + 64 + 5 % at 200 random points, from the commit's hash.  ROOT_POINTS sets another
-number.  About 2 minutes.
+within the model + 64 + 5 % at 200 random points, from the commit's hash, and so reductions with a
+completion task.  ROOT_POINTS sets another number.  About 3 minutes.
 """
 import os
 import sys
@@ -65,6 +65,24 @@ def compare_roots(pool, claims, arch):
                        round(streams.most_cycles(model)))
 
 
+def compare_with_task(pool, claims, arch):
+    """Reductions with a completion task to the end of a row, at half of the points."""
+    def one(i):
+        random = harness.commit_random(f"with task {arch} {i}")
+        pattern = i % len(measure.WITH_TASK)
+        tiles = streams.lines.log_uniform(random, 2, 200)
+        most = 100 if pattern == measure.STAR else 500
+        length = streams.lines.log_uniform(random, 1, most)
+        with tempfile.TemporaryDirectory(prefix="claim-") as folder:
+            cycles = measure.one_reduction(Path(folder), arch, tiles, length, pattern, with_task=1)
+        return pattern, tiles, length, cycles
+
+    for pattern, tiles, length, cycles in pool.map(one, range(ROOT_POINTS // 2)):
+        model = measure.predicted_with_task(pattern, tiles, length, arch)
+        claims.at_most(f"reduce, {measure.WITH_TASK[pattern]}, {arch}, {tiles} tiles, {length} "
+                       "elements: cycles", cycles, round(streams.most_cycles(model)))
+
+
 def main():
     claims = Claims()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -77,6 +95,7 @@ def main():
             compare(pool, claims, "library-ring", "ring allreduce", arch, points,
                     lambda _, point: 2 * (point[0] - 1) * 8 + 32)
             compare_roots(pool, claims, arch)
+            compare_with_task(pool, claims, arch)
     for arch in ("wse2", "wse3"):
         for B in LENGTHS:
             model = measure.predicted_allreduce("exchange", 2, B, arch=arch)
