@@ -452,6 +452,73 @@ def test_the_best_root_of_an_allreduce_is_better_than_an_end(tmp_path):
 def test_mistakes_are_told(tmp_path, text, program):
     assert text in compiled(tmp_path, expect=1, **program)
 
+WRONG_LAYOUT = """
+const lines = @import_module("<collectives/layout>");
+const paths = @import_module("<collectives/paths>");
+const streams = @import_module("<collectives/streams>");
+fn colors(comptime n: u16) [n]color {
+  var found: [n]color;
+  for (@range(u16, n)) |i| {
+    found[i] = @get_color(i);
+  }
+  return found;
+}
+layout {
+  const plan = lines.reduce_plan_with_task(5, 0, lines.pattern.tree, 4, 0);
+  @set_rectangle(5, 1);
+  for (@range(u16, 5)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .role = %s });
+  }
+}
+"""
+WRONG_TILE = """
+param role: comptime_struct;
+const call = @import_module("<collectives/%s>", .{ .role = role, %s });
+var data = @zeros([20]f32);
+var into = @zeros([20]f32);
+const a: [*]f32 = &data;
+const b: [*]f32 = &into;
+var five: u16 = 5;      // known when the program runs
+task done() void {}
+task main() void {
+  %s
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @bind_local_task(done, @get_local_task_id(10));
+  @activate(@get_local_task_id(8));
+}
+"""
+RING_TILE = "paths.ring_tile(x, 0, 5, x, WEST, EAST, colors(3))"
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("module, role, params, calls, says", [
+    ("ring_reduce", RING_TILE, "", "call.run(4, a, five);", "root < P"),
+    ("broadcast_any", "streams.broadcast_any_tile(5, 1, x, 0, @get_color(0))", "",
+     "call.run(4, a, five, 0);", "root_x < role.width"),
+    ("broadcast_any", "streams.broadcast_any_line_tile(x, 0, 5, x, WEST, EAST, @get_color(0))", "",
+     "call.run(4, a, 0, five);", "root_y < role.height"),
+    ("reduce", "lines.reduce_tile(x, 0, plan, x, WEST, EAST, colors(2))", ".step_task = 9",
+     "call.start(4, a); call.start(4, b);", "[MICROTHREAD_BUSY]"),
+    ("ring", RING_TILE, ".step_task = 9", "call.start(4, a); call.start(4, b);", "left == 0"),
+    ("alltoall", "streams.alltoall_tile(x, 0, 5, x, WEST, EAST, colors(6))",
+     ".forth_task = 9, .back_task = 11, .longest = 4, .output_queues = [2]u16{ 4, 5 }",
+     "call.start(4, a, b); call.start(4, b, a);", "ways_left == 0"),
+    ("two_way_gather", "streams.two_way_tile(x, 0, 5, x, WEST, EAST, colors(6))",
+     ".first_task = 11", "call.start(4, a, b); call.start(4, b, a);", "ways == 0"),
+])
+def test_wrong_calls_are_told(tmp_path, module, role, params, calls, says, arch):
+    """Roots that are no tile of the line, and a call before the end of the last one."""
+    if "task" in params:
+        params += ", .done_task = 10"
+    (tmp_path / "layout.csl").write_text(WRONG_LAYOUT % role)
+    (tmp_path / "pe.csl").write_text(WRONG_TILE % (module, params, calls))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
+    err = harness.emu(tmp_path / "o.bin", "--run", expect=2).err
+    assert says in err and re.search(r"called at \S*pe\.csl:11", err), err
+
+
 TWO_REDUCTIONS = """
 param tiles: u16;
 param first_dsr: u16;
