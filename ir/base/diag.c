@@ -537,7 +537,7 @@ static Record like_note(Diags *diags, const DiagGroup *group)
 {
   const Record *last = diags->records[group->last_like];
   Record note = {.severity = SEV_NOTE, .id = "like_this", .span = last->span};
-  note.message = arena_printf(diags->arena, "%zu times more here; the last time: %s",
+  note.message = arena_printf(diags->arena, "%zu more like it here; the last one: %s",
                               group->n_like, last->message);
   return note;
 }

@@ -191,7 +191,7 @@ static void three_of_one_place_and_id_are_one_with_a_note(void **state)
                     "last\n"
                     "^~~~\n"
                     "pe.csl:1:7: note: 'v0' declared here\n"
-                    "pe.csl:4:1: note: 29 times more here; the last time: 'v29' is not declared\n");
+                    "pe.csl:4:1: note: 29 more like it here; the last one: 'v29' is not declared\n");
 }
 
 static void three_of_one_place_and_id_are_one_in_json(void **state)
@@ -207,7 +207,7 @@ static void three_of_one_place_and_id_are_one_in_json(void **state)
   const json_t *note = json_array_get(json_object_get(head, "notes"), 0);
   assert_string_equal(json_string_value(json_object_get(note, "id")), "like_this");
   assert_string_equal(json_string_value(json_object_get(note, "message")),
-                      "2 times more here; the last time: 'v2' is not declared");
+                      "2 more like it here; the last one: 'v2' is not declared");
   json_decref(head);
 }
 
