@@ -310,13 +310,25 @@ static HOT unsigned known_elements(const Visit *v, const FastTile *t, const Fast
   return t->in ? inputs_in_time(t->in, v->turn.cycle + 1, n) : n;
 }
 
+/* A few dozen words, for which a call of memcpy would cost as much as the copy. */
+static HOT void copy_few(uint32_t *to, const uint32_t *from, unsigned n)
+{
+  enum { AT_ONCE = 4 };
+  for (; n >= AT_ONCE; n -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
+    memcpy(to, from, AT_ONCE * sizeof *to);
+  for (unsigned i = 0; i < AT_ONCE - 1; i++)
+    if (i < n)
+      to[i] = from[i];
+}
+
 /* The next `n` wavelets. */
 static HOT void take_ahead(FastBridge *in, uint32_t *x, unsigned n)
 {
   unsigned place = in->head % BRIDGE_PLACES, first = BRIDGE_PLACES - place;
   first = n < first ? n : first;
-  memcpy(x, &in->ring->payload[place], first * sizeof *x);
-  memcpy(x + first, in->ring->payload, (n - first) * sizeof *x);
+  copy_few(x, &in->ring->payload[place], first);
+  if (n > first)
+    copy_few(x + first, in->ring->payload, n - first);
   in->head += n;
 }
 
@@ -338,8 +350,9 @@ static HOT void send_ahead(const Visit *v, FastBridge *out, const uint32_t *x, u
   unsigned place = out->tail % BRIDGE_PLACES, first = BRIDGE_PLACES - place;
   uint32_t seen = out->last + 1 + v->engine->bridge_seen - v->engine->bridge_arrival;
   first = n < first ? n : first;
-  memcpy(&out->ring->payload[place], x, first * sizeof *x);
-  memcpy(out->ring->payload, x + first, (n - first) * sizeof *x);
+  copy_few(&out->ring->payload[place], x, first);
+  if (n > first)
+    copy_few(out->ring->payload, x + first, n - first);
   for (unsigned i = 0; i < first; i++)
     out->ring->seen[place + i] = (uint8_t)(seen + i);
   for (unsigned i = first; i < n; i++)
