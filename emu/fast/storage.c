@@ -105,8 +105,10 @@ STEP inline void plain_sync(Thread *thread)
     return;
   FastPlain *p = thread_plain(thread);
   VecStream *streams[PLAIN_STREAMS] = {&run->src[0], &run->src[1], &run->dest};
-  for (unsigned i = 0; i < PLAIN_STREAMS; i++)
+  for (unsigned bits = p->memory; bits; bits &= bits - 1) {    /* the others stay where they are */
+    unsigned i = (unsigned)__builtin_ctz(bits);
     vec_stream_place(streams[i], p->address[i]);
+  }
   run->remaining = p->remaining;
   run->started += p->late;
   p->late = 0;
