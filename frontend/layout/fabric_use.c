@@ -357,6 +357,8 @@ static bool may_pack(const Operands *o)
   for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
     IrVecOperandKind kind = o->operand[i]->kind;
     const Descriptor *d = &o->known[i].desc;
+    if (o->operand[i]->is_memory)
+      continue;
     if (kind == IRV_DSR || (kind == IRV_DSD && !o->is_known[i]))
       return false;
     if (kind != IRV_DSD || !is_fabric(d))
@@ -372,10 +374,8 @@ static bool may_pack(const Operands *o)
 static bool is_beside_memory(const Operands *o)
 {
   unsigned n_others = 0;
-  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
-    uint8_t kind = o->is_known[i] ? o->known[i].desc.kind : DESC_NONE;
-    n_others += o->operand[i]->kind == IRV_DSD && kind != DESC_MEM1D && kind != DESC_MEM4D;
-  }
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
+    n_others += o->operand[i]->kind == IRV_DSD && !o->operand[i]->is_memory;
   return n_others == 1;
 }
 
