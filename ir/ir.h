@@ -198,6 +198,13 @@ typedef struct {
   uint32_t *held;
 } IrFunc;
 
+/* The last instruction of a block, its terminator once that is made; NULL: it has none. */
+static inline const IrInsn *ir_last_insn(const IrFunc *f, uint32_t block)
+{
+  const IrBlock *b = &f->blocks[block];
+  return b->n_insns ? &f->insns[b->insns[b->n_insns - 1].raw] : NULL;
+}
+
 /* ---- module ------------------------------------------------------------------------------- */
 
 /* At `offset` of the global's data stands the 16-bit address of a global (+ addend) or function. */

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const IrInsn *block_end(const IrFunc *f, uint32_t block)
-{
-  const IrBlock *b = &f->blocks[block];
-  return b->n_insns ? &f->insns[b->insns[b->n_insns - 1].raw] : NULL;
-}
-
 static uint32_t way_count(const IrInsn *end)
 {
   return end ? ir_target_count(end) : 0;
@@ -19,7 +13,7 @@ static uint32_t way_count(const IrInsn *end)
 
 static bool is_return(const IrFunc *f, uint32_t block)
 {
-  const IrInsn *end = block_end(f, block);
+  const IrInsn *end = ir_last_insn(f, block);
   return end && end->op == IR_ret;
 }
 
@@ -60,7 +54,7 @@ static void visit_next(CycleSearch *c)
 {
   CycleVisit *top = &arrlast(c->visits);
   uint32_t block = top->block;
-  const IrInsn *end = block_end(c->f, block);
+  const IrInsn *end = ir_last_insn(c->f, block);
   if (top->next == way_count(end)) {
     if (c->low[block] == c->number[block])
       close_component(c, block);
@@ -104,7 +98,7 @@ static uint32_t *find_way(const IrFunc *f, Arena *arena)
   arrput(stack, 0);
   while (at == IR_NO_ID && arrlenu(stack)) {
     uint32_t block = arrpop(stack);
-    const IrInsn *end = block_end(f, block);
+    const IrInsn *end = ir_last_insn(f, block);
     if (is_return(f, block))
       at = block;
     for (uint32_t i = 0; i < way_count(end); i++)
@@ -141,7 +135,7 @@ static void follow_detours(Detours *d, uint32_t from, uint32_t end_of_way)
   arrput(d->stack, from);
   while (arrlenu(d->stack)) {
     uint32_t block = arrpop(d->stack);
-    const IrInsn *end = block_end(d->f, block);
+    const IrInsn *end = ir_last_insn(d->f, block);
     if (is_return(d->f, block) && !d->place[block])
       d->furthest = end_of_way;
     for (uint32_t i = 0; i < way_count(end); i++) {

@@ -98,7 +98,7 @@ static bool run_blocks(Evaluator *e, BlockRun *r, unsigned depth, uint64_t *resu
       if (++e->steps > VALUE_STEPS ||
           (!r->f->insns[block->insns[i].raw].dead && !run_insn(e, r, block->insns[i].raw, depth)))
         return false;
-    const IrInsn *end = block->n_insns ? &r->f->insns[block->insns[block->n_insns - 1].raw] : NULL;
+    const IrInsn *end = ir_last_insn(r->f, b);
     if (!end || ++e->steps > VALUE_STEPS)
       return false;
     if (end->op == IR_ret) {

@@ -628,7 +628,7 @@ static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow 
         continue;
       LintFlow flow = starts[b];
       step_block(o, f, block, &flow);
-      const IrInsn *last = &f->insns[block->insns[block->n_insns - 1].raw];
+      const IrInsn *last = ir_last_insn(f, b);
       for (unsigned t = 0; t < ir_target_count(last); t++)
         is_changed |= flow_join(&starts[last->u.targets[t].block.raw], &flow);
       if (last->op == IR_ret)

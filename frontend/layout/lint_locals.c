@@ -177,8 +177,7 @@ static bool is_before_writes(LocalWalk *w, const Access *read)
   /* the nearest blocks first: a read is mostly not far from its declaration */
   for (size_t next = 0; next < arrlenu(todo) && !(at_read & WAY_WRITTEN); next++) {
     uint32_t block = todo[next];
-    const IrBlock *b = &f->blocks[block];
-    const IrInsn *last = insn_of(f, b->insns[b->n_insns - 1]);
+    const IrInsn *last = ir_last_insn(f, block);
     for (uint8_t way = WAY_UNWRITTEN; way <= WAY_WRITTEN; way++) {
       uint8_t out = w->ways[block] & way ? way_through(w, block, way, read, &at_read) : 0;
       for (uint32_t t = 0; t < ir_target_count(last) && out != 0; t++)

@@ -524,8 +524,7 @@ static void mark_reached(const Sel *s, uint32_t block, uint32_t end, bool *reach
     if (block == end || reached[block])
       continue;
     reached[block] = true;
-    const IrBlock *b = &s->f->blocks[block];
-    const IrInsn *last = &s->f->insns[b->insns[b->n_insns - 1].raw];
+    const IrInsn *last = ir_last_insn(s->f, block);
     for (uint32_t t = 0; t < ir_target_count(last); t++)
       arrput(work, last->u.targets[t].block.raw);
   }

@@ -529,8 +529,7 @@ static void select_block(Sel *s, uint32_t place)
 
 static unsigned successors_of(const IrFunc *f, uint32_t block, uint32_t out[2])
 {
-  const IrBlock *b = &f->blocks[block];
-  const IrInsn *last = &f->insns[b->insns[b->n_insns - 1].raw];
+  const IrInsn *last = ir_last_insn(f, block);
   unsigned n = ir_target_count(last);
   for (unsigned i = 0; i < n; i++)
     out[i] = last->u.targets[i].block.raw;

@@ -95,8 +95,7 @@ static bool find_param_object(const Sel *s, IrValue v, uint32_t *object, IrValue
     return false;
   looking[depth] = v;
   for (uint32_t b = 0; b < s->f->n_blocks; b++) {
-    const IrBlock *block = &s->f->blocks[b];
-    const IrInsn *end = block->n_insns ? sel_def(s, block->insns[block->n_insns - 1]) : NULL;
+    const IrInsn *end = ir_last_insn(s->f, b);
     uint32_t n = end ? ir_target_count(end) : 0;
     for (uint32_t i = 0; i < n; i++)
       if (ir_block_eq(end->u.targets[i].block, d->u.param.block) &&

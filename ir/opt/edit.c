@@ -9,18 +9,13 @@ uint64_t opt_mask(IrType type)
   return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-static void replace_operand(IrValue *operand, void *context)
-{
-  *operand = opt_resolve(context, *operand);
-}
-
 void opt_replace_values(IrFunc *f, IrValue *map)
 {
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns; i++)
-      opt_each_operand(opt_insn(f, f->blocks[b].insns[i]), replace_operand, map);
+      opt_each_operand(opt_insn(f, f->blocks[b].insns[i]), opt_resolve_operand, map);
   for (uint32_t i = 0; i < f->n_locals; i++)
-    replace_operand(&f->locals[i].value, map);
+    opt_resolve_operand(&f->locals[i].value, map);
 }
 
 void opt_sweep(IrFunc *f)

@@ -65,11 +65,8 @@ static inline IrInsn *opt_terminator(const IrFunc *f, uint32_t block)
 /* Targets of a block's terminator and how many (0 to 2). */
 static inline IrTarget *cfg_targets(const IrFunc *f, uint32_t block, uint32_t *n)
 {
-  *n = 0;
-  if (!f->blocks[block].n_insns)
-    return NULL;
-  const IrInsn *last = opt_terminator(f, block);
-  *n = ir_target_count(last);
+  const IrInsn *last = ir_last_insn(f, block);
+  *n = last ? ir_target_count(last) : 0;
   return *n ? last->u.targets : NULL;
 }
 static inline bool opt_is_const(const IrFunc *f, IrValue v)
@@ -103,6 +100,11 @@ static inline IrValue opt_resolve(IrValue *map, IrValue v)
     v = next;
   }
   return end;
+}
+/* The same for an operand of an instruction: an OperandVisit, whose context is the map. */
+static inline void opt_resolve_operand(IrValue *operand, void *map)
+{
+  *operand = opt_resolve(map, *operand);
 }
 /* Drops dead instructions from the block lists. */
 void opt_sweep(IrFunc *f);

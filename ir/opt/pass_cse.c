@@ -121,15 +121,10 @@ static IrValue find_same(Table *t, uint32_t hash, const IrInsn *insn, uint32_t b
   return IR_NO_VALUE;
 }
 
-static void resolve_operand(IrValue *operand, void *context)
-{
-  *operand = opt_resolve(context, *operand);
-}
-
 static bool visit_insn(Table *t, uint32_t block, IrValue v)
 {
   IrInsn *insn = opt_insn(t->f, v);
-  opt_each_operand(insn, resolve_operand, t->map);
+  opt_each_operand(insn, opt_resolve_operand, t->map);
   if (!ir_op_is_pure(insn->op))
     return false;
   if (insn->n_args == 2)

@@ -269,15 +269,10 @@ static void drop_at_return(Forwarder *w)
 
 /* ---- blocks ------------------------------------------------------------------------ */
 
-static void resolve_operand(IrValue *operand, void *context)
-{
-  *operand = opt_resolve(context, *operand);
-}
-
 static void visit_insn(Forwarder *w, IrValue v)
 {
   IrInsn *insn = opt_insn(w->f, v);
-  opt_each_operand(insn, resolve_operand, w->map);
+  opt_each_operand(insn, opt_resolve_operand, w->map);
   if (insn->op == IR_load)
     visit_load(w, v);
   if (!insn->dead)

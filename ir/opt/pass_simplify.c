@@ -771,11 +771,6 @@ static IrValue simplify_insn(Simplifier *s, IrValue v)
   }
 }
 
-static void resolve_operand(IrValue *operand, void *context)
-{
-  *operand = opt_resolve(context, *operand);
-}
-
 static bool simplify_block(Simplifier *s, uint32_t block)
 {
   bool changed = false;
@@ -784,7 +779,7 @@ static bool simplify_block(Simplifier *s, uint32_t block)
     IrValue v = s->f->blocks[block].insns[s->at];
     if (insn_of(s, v)->dead)
       continue;
-    opt_each_operand(insn_of(s, v), resolve_operand, s->map);
+    opt_each_operand(insn_of(s, v), opt_resolve_operand, s->map);
     do {
       s->changed = false;
       IrValue with = simplify_insn(s, v);
