@@ -682,6 +682,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     sema_first_here(s, at, old->span);
     if ((old->colors | old->refused) & (uint32_t)sema_machine(s)->memcpy_colors)
       diag_queue_of_memcpy(s->diags, at);
+    else
+      diag_queue_twice_help(s->diags, at);
     return operand_poison();
   }
   if (!is_output)
