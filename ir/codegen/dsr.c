@@ -1,7 +1,8 @@
 /* DSR numbers.
  *
  * Explicit DSRs (a number in the module) keep their number in the whole class. Virtual ones get a
- * number that is free in the functions that name them and in their callees. The temporaries of
+ * number that is free in the functions that name them and in their callees, or if there are not as
+ * many, one that is free as long as they are in use. The temporaries of
  * operations share a few numbers; within a basic block, code reuses a temporary that still holds
  * the wanted descriptor. The rest hold constant descriptors: start-up code loads them once, before
  * any task, and operations that use one load nothing (docs/codegen.md). */
@@ -126,30 +127,145 @@ static bool *reached_from(const Cg *cg, const VirtualDsr *v, Arena *arena)
   return reached;
 }
 
-static bool is_meeting(const VirtualDsr *a, const bool *a_reaches, const VirtualDsr *b,
-                       const bool *b_reaches)
+/* Which virtual DSRs hold a descriptor at the same time, in the functions that name both. */
+typedef struct {
+  const Cg *cg;
+  const IrFunc *f;
+  Arena *arena;
+  size_t n, n_words;
+  uint64_t *live;            /* by block, a bit per DSR: where the block starts */
+  uint64_t *overlap;         /* by DSR, a bit per DSR */
+} DsrLiveness;
+
+/* Place of a DSR among the virtual ones; their number: it is none of them. */
+static uint32_t virtual_place(const Cg *cg, DsrFile file, uint32_t number)
 {
-  for (size_t i = 0; i < arrlenu(b->homes); i++)
-    if (a_reaches[b->homes[i]])
-      return true;
-  for (size_t i = 0; i < arrlenu(a->homes); i++)
-    if (b_reaches[a->homes[i]])
-      return true;
-  return false;
+  uint32_t n = (uint32_t)arrlenu(cg->virtual_dsrs);
+  for (uint32_t i = 0; number >= MAX_DSRS && i < n; i++)
+    if (cg->virtual_dsrs[i].file == file && cg->virtual_dsrs[i].number == number)
+      return i;
+  return n;
 }
 
-static void number_virtual(Cg *cg)
+static void note_use(const DsrLiveness *l, DsrFile file, uint32_t number, uint64_t *live)
 {
-  Arena *arena = arena_create("virtual DSRs");
+  uint32_t place = virtual_place(l->cg, file, number);
+  if (place < l->n)
+    bit_set(live, place);
+}
+
+static void note_overlap(DsrLiveness *l, uint32_t place, const uint64_t *live)
+{
+  for (uint32_t other = 0; other < l->n; other++)
+    if (bit_get(live, other)) {
+      bit_set(&l->overlap[place * l->n_words], other);
+      bit_set(&l->overlap[other * l->n_words], place);
+    }
+}
+
+/* From behind an instruction to before it. */
+static void step_up(DsrLiveness *l, const IrInsn *insn, uint64_t *live, bool notes)
+{
+  DsrFile file = (DsrFile)(insn->aux >> 16);
+  if (insn->op == IR_dsr_set || insn->op == IR_dsr_get)
+    note_use(l, file, insn->aux & 0xffff, live);
+  if (insn->op == IR_vec) {
+    const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
+    for (unsigned i = 0; i < ARRAY_COUNT(operands); i++)
+      if (operands[i]->kind == IRV_DSR)
+        note_use(l, operands[i]->file, operands[i]->number, live);
+  }
+  if (insn->op != IR_dsr_load)
+    return;
+  uint32_t place = virtual_place(l->cg, file, insn->aux & 0xffff);
+  if (place == l->n)
+    return;
+  if (notes)
+    note_overlap(l, place, live);
+  bit_clear(live, place);
+}
+
+/* What is live where the block starts, from what the blocks behind it say. */
+static void walk_block(DsrLiveness *l, uint32_t block, uint64_t *live, bool notes)
+{
+  const IrBlock *b = &l->f->blocks[block];
+  const IrInsn *last = ir_last_insn(l->f, block);
+  memset(live, 0, l->n_words * sizeof *live);
+  for (uint32_t t = 0; last && t < ir_target_count(last); t++)
+    for (size_t w = 0; w < l->n_words; w++)
+      live[w] |= l->live[last->u.targets[t].block.raw * l->n_words + w];
+  for (uint32_t i = b->n_insns; i-- > 0;)
+    if (!l->f->insns[b->insns[i].raw].dead)
+      step_up(l, &l->f->insns[b->insns[i].raw], live, notes);
+}
+
+static void find_overlaps(DsrLiveness *l, const IrFunc *f)
+{
+  size_t bytes = l->n_words * sizeof *l->live;
+  uint64_t *live = arena_many(l->arena, uint64_t, l->n_words);
+  l->f = f;
+  l->live = arena_many(l->arena, uint64_t, f->n_blocks * l->n_words);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = f->n_blocks; b-- > 0;) {
+      walk_block(l, b, live, false);
+      changed |= memcmp(live, &l->live[b * l->n_words], bytes) != 0;
+      memcpy(&l->live[b * l->n_words], live, bytes);
+    }
+  }
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    walk_block(l, b, live, true);
+  for (uint32_t place = 0; f->n_blocks && place < l->n; place++)
+    if (bit_get(l->live, place))            /* used without a load before it */
+      note_overlap(l, place, l->live);
+}
+
+/* Can a call in the function come back to it, while its DSRs are in use? */
+static bool is_recursive(const Cg *cg, uint32_t func, Arena *arena)
+{
+  const IrFunc *f = &cg->given->funcs[func];
+  bool *reached = arena_many(arena, bool, cg->given->n_funcs + 1);
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    if (f->insns[i].dead)
+      continue;
+    if (f->insns[i].op == IR_call_ptr)
+      return true;
+    if (f->insns[i].op == IR_call)
+      mark_called(cg, f->insns[i].u.func.raw, reached);
+  }
+  return reached[func];
+}
+
+/* May both hold a descriptor at the same time?  Where one of them is used in a function and the
+ * other one in what that calls, they may; in one function `overlap` decides, or NULL: they may. */
+static bool is_meeting(const Cg *cg, size_t a, const bool *a_reaches, size_t b,
+                       const bool *b_reaches, const DsrLiveness *overlap, const bool *recursive)
+{
+  const VirtualDsr *x = &cg->virtual_dsrs[a], *y = &cg->virtual_dsrs[b];
+  for (size_t i = 0; i < arrlenu(y->homes); i++)
+    for (size_t k = 0; a_reaches[y->homes[i]] && k < arrlenu(x->homes); k++)
+      if (!overlap || x->homes[k] != y->homes[i] || recursive[y->homes[i]])
+        return true;
+  for (size_t i = 0; i < arrlenu(x->homes); i++)
+    for (size_t k = 0; b_reaches[x->homes[i]] && k < arrlenu(y->homes); k++)
+      if (!overlap || y->homes[k] != x->homes[i])
+        return true;
+  return overlap && bit_get(&overlap->overlap[a * overlap->n_words], (uint32_t)b);
+}
+
+/* False: the DSRs of a file do not suffice for `*failed`. */
+static bool try_numbers(Cg *cg, bool **reaches, const DsrLiveness *overlap, const bool *recursive,
+                        const VirtualDsr **failed)
+{
   size_t n = arrlenu(cg->virtual_dsrs);
-  bool **reaches = arena_many(arena, bool *, n);
+  for (size_t i = 0; i < n; i++)
+    cg->virtual_dsrs[i].has_number = false;
   for (size_t i = 0; i < n; i++) {
     VirtualDsr *v = &cg->virtual_dsrs[i];
-    reaches[i] = reached_from(cg, v, arena);
     uint16_t taken = cg->dsr_reserved[v->file];
     for (size_t k = 0; k < i; k++) {
       const VirtualDsr *w = &cg->virtual_dsrs[k];
-      if (w->file == v->file && w->has_number && is_meeting(v, reaches[i], w, reaches[k]))
+      if (w->file == v->file && is_meeting(cg, i, reaches[i], k, reaches[k], overlap, recursive))
         taken |= (uint16_t)(1u << w->given);
     }
     for (unsigned number = cg->machine->dsrs_per_file; number-- > 0 && !v->has_number;)
@@ -157,9 +273,34 @@ static void number_virtual(Cg *cg)
         v->given = (uint8_t)number;
         v->has_number = true;
       }
-    if (!v->has_number && !cg->failed) {
-      const IrFunc *f = &cg->given->funcs[v->homes[0]];
-      diag_ir_too_many_dsrs(cg->diags, cg_func_span(cg, f), dsr_file_name(v->file), f->name);
+    *failed = v;
+    if (!v->has_number)
+      return false;
+  }
+  return true;
+}
+
+/* The DSRs of a function have numbers of their own, if there are as many; otherwise those that are
+ * never in use at the same time share one. */
+static void number_virtual(Cg *cg)
+{
+  Arena *arena = arena_create("virtual DSRs");
+  size_t n = arrlenu(cg->virtual_dsrs);
+  bool **reaches = arena_many(arena, bool *, n);
+  const VirtualDsr *failed = NULL;
+  for (size_t i = 0; i < n; i++)
+    reaches[i] = reached_from(cg, &cg->virtual_dsrs[i], arena);
+  if (!try_numbers(cg, reaches, NULL, NULL, &failed)) {
+    DsrLiveness l = {.cg = cg, .arena = arena, .n = n, .n_words = (n + 63) / 64};
+    bool *recursive = arena_many(arena, bool, cg->given->n_funcs);
+    l.overlap = arena_many(arena, uint64_t, n * l.n_words);
+    for (uint32_t f = 0; f < cg->given->n_funcs; f++) {
+      find_overlaps(&l, &cg->given->funcs[f]);
+      recursive[f] = is_recursive(cg, f, arena);
+    }
+    if (!try_numbers(cg, reaches, &l, recursive, &failed) && !cg->failed) {
+      const IrFunc *f = &cg->given->funcs[failed->homes[0]];
+      diag_ir_too_many_dsrs(cg->diags, cg_func_span(cg, f), dsr_file_name(failed->file), f->name);
       cg->failed = true;
     }
   }
