@@ -96,6 +96,14 @@ layout { @set_rectangle(1, 1); fft.FFT_kernel(1, 4, f32); }
     assert "nothing in the program" in taken(tmp_path, library)[1]
 
 
+def test_a_file_of_an_import_path_is_the_programs_own(tmp_path):
+    """Also for warnings about what only the standard library may leave open."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/own.csl").write_text("param size: i16;\n")
+    said = taken(tmp_path, 'const own = @import_module("<own>");\n' + MAIN, "--import-path=lib")[1]
+    assert "lib/own.csl:1:7: warning: parameter 'size' has no value" in said
+
+
 @pytest.mark.parametrize("flag, release", [("--sdk=1.4", "1.4"), ("--sdk=2", "2")])
 def test_the_option_decides(tmp_path, flag, release):
     for program in (MAIN, MAIN + ROUTES.format("0x210")):

@@ -294,7 +294,7 @@ static void note_tasks(UseWalk *w)
 bool fabric_is_in_library(const Sema *s, Span span)
 {
   const Session *session = s->session;
-  return files_name(session->files, source_file_of(session->sources, span.off))[0] == '<';
+  return files_is_standard(session->files, source_file_of(session->sources, span.off));
 }
 
 Span fabric_user_span(const Sema *s, IrLocId loc)

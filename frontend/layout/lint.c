@@ -11,8 +11,6 @@
 
 /* ---- parameters without a binding ----------------------------------------------------------- */
 
-static bool is_library(const char *path) { return path[0] == '<'; }
-
 static void warn_unbound_params(Sema *s, const ModuleInstance *m)
 {
   for (size_t i = 0; i < arrlenu(m->decls); i++) {
@@ -38,8 +36,8 @@ static void warn_unused_calls(Sema *s, const ModuleInstance *m)
 
 void lint_declarations(Sema *s)
 {
-  for (size_t i = 0; i < arrlenu(s->modules); i++) {
-    if (is_library(sema_text(s, s->modules[i].path)))
+  for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
+    if (sema_is_library(s, i))
       continue;
     warn_unbound_params(s, &s->modules[i]);
     if (!s->session->options->check)
@@ -228,8 +226,8 @@ static void search_call(void *context, Node *n)
 static bool has_routes_of_its_own(Sema *s)
 {
   CallSearch search = {str_intern_z(s->session->names, "set_local_color_config"), false};
-  for (size_t i = 0; i < arrlenu(s->modules); i++)
-    if (!is_library(sema_text(s, s->modules[i].path)))
+  for (uint32_t i = 0; i < arrlenu(s->modules); i++)
+    if (!sema_is_library(s, i))
       for (uint32_t k = 0; k < s->modules[i].ast->decls.count; k++)
         search_call(&search, s->modules[i].ast->decls.at[k]);
   return search.found;

@@ -9,11 +9,10 @@
 
 #include <stb_ds.h>
 
-static bool is_looked_at(const Sema *s, const ModuleInstance *m, const Decl *d)
+static bool is_looked_at(const Sema *s, const Decl *d)
 {
-  bool is_library = sema_text(s, m->path)[0] == '<';
   bool has_value = d->kind == DECL_FN || d->kind == DECL_CONST || d->kind == DECL_VAR;
-  return !is_library && has_value;
+  return has_value && !sema_is_library(s, d->module);
 }
 
 /* The messages about a declaration of this class; NULL: it is right, or something uses it. */
@@ -34,7 +33,7 @@ static void collect_decl(Sema *s, uint32_t module, size_t index, UnusedDecl **de
 {
   Decl *d = &s->modules[module].decls[index];
   ptrdiff_t known = hmgeti(*decls, d->node);
-  if (!is_looked_at(s, &s->modules[module], d) || (known >= 0 && (*decls)[known].value == NULL))
+  if (!is_looked_at(s, d) || (known >= 0 && (*decls)[known].value == NULL))
     return;
   TakenDiags *found = look_at(s, d);
   if (known < 0 || found == NULL)

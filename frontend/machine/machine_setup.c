@@ -94,8 +94,7 @@ static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, 
 static uint32_t outermost_import(const Sema *s)
 {
   uint32_t m = s->now.module;
-  while (s->modules[m].parent != IR_NO_ID &&
-         sema_text(s, s->modules[s->modules[m].parent].path)[0] == '<')
+  while (s->modules[m].parent != IR_NO_ID && sema_is_library(s, s->modules[m].parent))
     m = s->modules[m].parent;
   return m;
 }

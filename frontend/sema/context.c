@@ -372,8 +372,7 @@ static const char *comment_behind(Sema *s, Span code)
 void sema_note_param(Sema *s, const Decl *d)
 {
   const char *name = sema_text(s, d->name);
-  bool is_library = sema_text(s, s->modules[d->module].path)[0] == '<';
-  const char *comment = is_library ? comment_behind(s, d->name_span) : NULL;
+  const char *comment = sema_is_library(s, d->module) ? comment_behind(s, d->name_span) : NULL;
   if (comment != NULL)
     diag_parameter_is(s->diags, d->name_span, name, comment);
   else
