@@ -766,6 +766,8 @@ def test_client_of_the_appliance(program):
             with tarfile.open(launcher.download_artifact("made", "renamed.tar.gz")) as archive:
                 assert archive.extractfile("made/seven").read() == b"7\\n"
             assert launcher.download_artifact("made", ".") == "made.tar.gz"
+            assert launcher.download_artifact("result.txt", "./kept/run.txt") == "kept/run.txt"
+            assert launcher.download_artifact("made", "kept/all/") == "kept/all/made.tar.gz"
             assert "exit code 3" in message(launcher.run, "exit 3")
             try:
                 launcher.download_artifact("resulted.txt", ".")
@@ -773,7 +775,7 @@ def test_client_of_the_appliance(program):
             except FileNotFoundError as error:
                 assert str(error).startswith("there is no 'resulted.txt' where the commands have run")
                 assert "child.py, latest, made, result.txt" in str(error), error
-        assert Path("result.txt").read_text() == "ran"
+        assert Path("result.txt").read_text() == Path("kept/run.txt").read_text() == "ran"
         assert "with SdkLauncher" in message(client.SdkLauncher(artifact, True).run, "true")
     """)
     assert "has no parameter 'n' [unknown_param]" in ran.err     # a warning is not swallowed

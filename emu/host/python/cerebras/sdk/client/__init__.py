@@ -139,14 +139,16 @@ class SdkLauncher:
 
     def download_artifact(self, name, out_path):
         """Copies what a command has written to out_path, a folder or the name to have, and returns
-        where it is.  A folder comes as an archive, NAME.tar.gz."""
+        where it is.  A folder comes as an archive, NAME.tar.gz.  Folders on the way are made."""
         source, target = self._inside() / name, Path(out_path)
         if not source.exists():
             there = sorted(path.name for path in self._folder.iterdir())
             raise FileNotFoundError(f"there is no {os.fspath(name)!r} where the commands have run, "
                                     f"only {', '.join(there)}")
         suffix = ".tar.gz" if source.is_dir() else ""
-        target = target / (Path(name).name + suffix) if target.is_dir() else target
+        if target.is_dir() or os.fspath(out_path).endswith("/"):
+            target = target / (Path(name).name + suffix)
+        target.parent.mkdir(parents=True, exist_ok=True)
         if suffix:
             with tarfile.open(target, "w:gz") as archive:
                 archive.add(source, arcname=Path(name).name)
