@@ -502,12 +502,32 @@ static bool is_to_check(FabricCheck *c, Rule rule, uint32_t tile, unsigned color
          route->ever_tx & port_bit(PORT_RAMP);
 }
 
+static bool sends_these_floats(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  (void)c;
+  return use->float_bits == bits;
+}
+
+static bool takes_floats(const FabricUses *uses, unsigned color, unsigned bits)
+{
+  bool takes = uses->task_floats[color] == bits;
+  for (uint32_t i = 0; i < uses->n; i++) {
+    const FabricUse *use = &uses->uses[i];
+    takes |= !use->is_send && use->color == color && use->float_bits == bits;
+  }
+  return takes;
+}
+
+/* If a color carries floats of both widths, and the tile takes both, it does so by turns. */
 static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits, Span at)
 {
   if (bits == 0 || !is_to_check(c, RULE_FLOATS, tile, color))
     return;
   Sender sender = find_upstream(c, tile, color, sends_other_floats, bits);
-  if (!sender.use || !may_tell(c, RULE_FLOATS, color, at))
+  if (!sender.use || (takes_floats(uses_at(c, tile), color, sender.use->float_bits) &&
+                      find_upstream(c, tile, color, sends_these_floats, bits).use))
+    return;
+  if (!may_tell(c, RULE_FLOATS, color, at))
     return;
   diag_floats_differ(c->session->diags, at, tile_text(c, tile), color, bits,
                      sender.use->float_bits);
