@@ -308,16 +308,45 @@ static Operand single_element(Sema *s, Setting *field)
   return operand_value(s, key.u.aggregate.elems[0]);
 }
 
+/* The fields of an access that is written in place; an array of a function has its address at run
+ * time. */
+static Settings settings_of_access(Sema *s, const Setting *field)
+{
+  TensorParts parts;
+  if (!tensor_parts(s, node_tensor_access(field->node), &parts))
+    return (Settings){.span = field->span};
+  const struct { const char *name; Operand value; } fields[] = {
+    {"base_address", operand_is_comptime(parts.base) ? operand_value(s, parts.base.value)
+                                                     : parts.base},
+    {"offset", operand_value(s, parts.offset)},
+    {"stride", operand_value(s, parts.stride)},
+    {"extent", operand_value(s, parts.extent)},
+  };
+  Settings set = {.n = ARRAY_COUNT(fields), .span = field->span, .ok = true};
+  set.at = arena_many(s->arena, Setting, set.n);
+  for (uint32_t i = 0; i < set.n; i++) {
+    set.at[i] = (Setting){.name = sema_name(s, fields[i].name), .span = field->span,
+                          .name_span = field->span, .value = fields[i].value};
+    set.at[i].value.span = field->span;
+  }
+  return set;
+}
+
 /* `.tensor_access = x` stands for the fields of x. */
 static bool expand_tensor_access(Sema *s, Settings *set)
 {
   Setting *field = settings_take(s, set, "tensor_access");
   if (!field)
     return true;
-  PoolId value = sema_comptime_value(s, field->value, field->span);
-  if (pool_eq(value, POOL(POISON)))
-    return false;
-  Settings inner = settings_of_value(s, value, field->node, field->span);
+  Settings inner;
+  if (field->is_unread) {
+    inner = settings_of_access(s, field);
+  } else {
+    PoolId value = sema_comptime_value(s, field->value, field->span);
+    if (pool_eq(value, POOL(POISON)))
+      return false;
+    inner = settings_of_value(s, value, field->node, field->span);
+  }
   if (!inner.ok)
     return false;
   Settings all = {.n = set->n + inner.n, .span = set->span, .ok = true};

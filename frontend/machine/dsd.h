@@ -22,6 +22,13 @@ static inline bool dsd_has_elements_of(uint32_t bytes)
 const char *dsd_range_text(const Sema *s, int64_t first, int64_t last);
 /* Warns that elements `first` to `last` of an array of `count` are reached. */
 void dsd_warn_bounds(Sema *s, Span at, int64_t first, int64_t last, int64_t count);
+/* What a tensor access stands for; the address may be one of run time, the others are not. */
+typedef struct {
+  Operand base;
+  PoolId offset, stride, extent;
+} TensorParts;
+/* False after reporting. */
+bool tensor_parts(Sema *s, const NodeTensorAccess *n, TensorParts *parts);
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* Elements that an operation moves; 0: not known.  A control wavelet may end it before. */

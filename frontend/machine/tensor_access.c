@@ -121,8 +121,8 @@ static bool affine_of(Sema *s, const NodeTensorAccess *access, Node *n, Affine *
   return false;
 }
 
-/* The array that is accessed: its address and its type. */
-static bool access_target(Sema *s, const Node *n, PoolId *base, PoolId *array)
+/* The array that is accessed: its address, which may be one of run time, and its type. */
+static bool access_target(Sema *s, const Node *n, Operand *base, PoolId *array)
 {
   Operand o = sema_expr(s, n, POOL(NONE));
   if (operand_is_poison(o))
@@ -135,8 +135,8 @@ static bool access_target(Sema *s, const Node *n, PoolId *base, PoolId *array)
     diag_tensor_target(s->diags, n->span, o.type);
     return false;
   }
-  *base = sema_comptime_value(s, o, n->span);
-  return !pool_eq(*base, POOL(POISON));
+  *base = o;
+  return true;
 }
 
 static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
@@ -233,25 +233,24 @@ static void check_steps(Sema *s, const NodeTensorAccess *n, PoolId array, const 
     }
 }
 
-Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
+bool tensor_parts(Sema *s, const NodeTensorAccess *n, TensorParts *parts)
 {
-  (void)want;
-  PoolId base, array;
-  if (!access_target(s, n->target, &base, &array) ||
+  PoolId array;
+  if (!access_target(s, n->target, &parts->base, &array) ||
       !check_shape(s, n, pool_key(s->pool, array).u.array.rank))
-    return operand_poison();
+    return false;
   uint32_t vars = n->vars.count;
   int64_t extents[MAX_VARS];
   PoolId extent_values[MAX_VARS], stride_values[MAX_VARS];
   for (uint32_t i = 0; i < vars; i++) {
     if (!comptime_int(s, n->extents.at[i], &extents[i]))
-      return operand_poison();
+      return false;
     extent_values[i] = pool_int(s->pool, POOL(COMPTIME_INT), extents[i]);
   }
   Affine flat;
   OutsideRow outside;
   if (!flatten_indices(s, n, array, extents, &flat, &outside))
-    return operand_poison();
+    return false;
   check_bounds(s, n, array, &flat, extents, &outside);
   check_steps(s, n, array, &flat, extents);
   int64_t inner_span = 0;
@@ -260,9 +259,22 @@ Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
     stride_values[k] = pool_int(s->pool, POOL(COMPTIME_INT), flat.weight[var] - inner_span);
     inner_span += flat.weight[var] * (extents[var] - 1);
   }
+  parts->offset = pool_int(s->pool, POOL(COMPTIME_INT), flat.constant);
+  parts->stride = sema_make_tuple(s, stride_values, vars);
+  parts->extent = sema_make_tuple(s, extent_values, vars);
+  return true;
+}
+
+Operand sema_tensor_access(Sema *s, const NodeTensorAccess *n, PoolId want)
+{
+  (void)want;
+  TensorParts parts;
+  if (!tensor_parts(s, n, &parts))
+    return operand_poison();
+  PoolId base = sema_comptime_value(s, parts.base, n->target->span);
+  if (pool_eq(base, POOL(POISON)))
+    return operand_poison();
   static const char *const names[] = {"base_address", "offset", "stride", "extent"};
-  PoolId values[] = {base, pool_int(s->pool, POOL(COMPTIME_INT), flat.constant),
-                     sema_make_tuple(s, stride_values, vars),
-                     sema_make_tuple(s, extent_values, vars)};
+  PoolId values[] = {base, parts.offset, parts.stride, parts.extent};
   return operand_value(s, sema_make_struct(s, names, values, ARRAY_COUNT(names)));
 }

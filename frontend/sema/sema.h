@@ -505,13 +505,13 @@ void sema_destroy(Sema *s);    /* its stb_ds arrays */
 /* A struct argument taken apart: one operand per field, each evaluated once.  Directions are
  * PK_INT of type direction whose value is the Port. */
 /* `parts`: the elements of a tuple that are not all comptime-known; `value` is then one of those
- * that are not. */
+ * that are not.  `is_unread`: a tensor access without a value yet; its taker evaluates `node`. */
 typedef struct {
   StrId name;
   Span span, name_span;    /* of the value; of the name */
   const Node *node;        /* what the value was written as; NULL: not written in place */
   Operand value;
-  bool taken;
+  bool taken, is_unread;
   const Operand *parts;
   uint32_t n_parts;
 } Setting;

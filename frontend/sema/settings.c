@@ -208,8 +208,20 @@ static bool is_listed(const char *const *names, const char *name)
   return false;
 }
 
+/* The array of a tensor access may have its address at run time: a part, which settings have and
+ * values have not. */
+static bool stays_unread(Sema *s, const Setting *setting, const Node *n)
+{
+  return node_kind(n) == ND_TENSOR_ACCESS &&
+         strcmp(sema_text(s, setting->name), "tensor_access") == 0;
+}
+
 static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
 {
+  if (may_run && stays_unread(s, setting, n)) {
+    setting->is_unread = true;
+    return;
+  }
   if (!may_run) {
     setting->value = sema_comptime_operand(s, n, POOL(NONE));
     return;
@@ -234,7 +246,7 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const ch
     bool may_run = is_listed(run_time, sema_text(s, field->name.text));
     setting_read(s, &set.at[i], field->value, may_run);
     set.at[i].value.span = field->value->span;
-    set.ok &= !operand_is_poison(set.at[i].value);
+    set.ok &= set.at[i].is_unread || !operand_is_poison(set.at[i].value);
     for (uint32_t k = 0; k < i; k++)
       if (str_eq(set.at[k].name, set.at[i].name)) {
         diag_setting_twice(s->diags, field->name.span, sema_text(s, field->name.text));
