@@ -15,6 +15,7 @@ layout {
 """
 
 TASK = """
+{functions}
 export var n: u16 = 1;
 export var a = @zeros([10]u16);
 fn added(x: u16, y: u16) u16 {{ if (x > y) {{ return x - y; }} return a[y]; }}
@@ -26,10 +27,14 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); }}
 """
 
 
-def least_seconds(folder, body, *options):
-    """Processor seconds of the compiler, from the least of three runs."""
+def write_program(folder, body, functions=""):
     (folder / "layout.csl").write_text(ONE_TILE)
-    (folder / "pe.csl").write_text(TASK.format(body=body))
+    (folder / "pe.csl").write_text(TASK.format(body=body, functions=functions))
+
+
+def least_seconds(folder, program, *options):
+    """Processor seconds of the compiler, from the least of three runs."""
+    write_program(folder, *program)
     least = float("inf")
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -38,10 +43,9 @@ def least_seconds(folder, body, *options):
     return least
 
 
-def most_memory(folder, body, *options):
+def most_memory(folder, program, *options):
     """Megabytes that the compiler had at most."""
-    (folder / "layout.csl").write_text(ONE_TILE)
-    (folder / "pe.csl").write_text(TASK.format(body=body))
+    write_program(folder, *program)
     command = [harness.tool("cslc"), *options, "layout.csl"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -97,6 +101,20 @@ def loops_that_run_until(count):
     return "\n".join(f"while (n > {k}) {{ n -= a[n % 10]; }}" for k in range(count))
 
 
+def chain_of_calls(count):
+    """Each function is called once, by the next one."""
+    functions = "\n".join(
+        f"fn link{k + 1}(x: u16) u16 {{ a[{k % 10}] ^= x; var y = link{k}(x + {k}); "
+        f"if (y > {k}) {{ n += y; }} return y * 3; }}" for k in range(count))
+    return f"n = link{count}(n);", f"fn link0(x: u16) u16 {{ return x * n; }}\n{functions}"
+
+
+def program_of(body_of, count):
+    """The body of the task, and functions if it calls any of its own."""
+    made = body_of(count)
+    return made if isinstance(made, tuple) else (made,)
+
+
 # Four times the size: 4 where the work is linear, 16 where it is quadratic.
 @pytest.mark.parametrize("body_of, size, options", [
     (cases_of_a_switch, 2000, ["-O2", "--emit=ir"]),
@@ -108,9 +126,11 @@ def loops_that_run_until(count):
     (locals_under_conditions, 1000, ["-O1", "--emit=ir"]),
     (calls_under_conditions, 600, ["-O0", "--check"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
+    (chain_of_calls, 250, ["-O1", "--emit=ir"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
-    few, many = (least_seconds(tmp_path, body_of(n), *options) for n in (size, 4 * size))
+    few, many = (least_seconds(tmp_path, program_of(body_of, n), *options)
+                 for n in (size, 4 * size))
     assert many < 9 * max(few, 0.02)
 
 
@@ -118,7 +138,9 @@ def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     (calls_to_inline, 1000, ["-O1", "--emit=ir"]),
     (loops_that_run_until, 800, ["-O1", "--emit=ir"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
+    (chain_of_calls, 250, ["-O1", "--emit=ir"]),
 ])
 def test_memory_grows_with_the_program(tmp_path, body_of, size, options):
-    few, many = (most_memory(tmp_path, body_of(n), *options) for n in (size, 4 * size))
+    few, many = (most_memory(tmp_path, program_of(body_of, n), *options)
+                 for n in (size, 4 * size))
     assert many < 9 * few

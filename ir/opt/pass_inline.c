@@ -1,8 +1,10 @@
 /* inline: puts a function's body in place of a call.
  *
- * The pass visits callees first, so an inlined body already has its own calls inlined.
+ * The pass visits callees first, so an inlined body mostly has its own calls inlined already.
  * Declared-inline functions are always inlined, small ones everywhere, others if this is their
- * only call.  Recursive calls stay. Locations remember the call that they came through. */
+ * only call.  The pass does not visit these: their bodies go to the function that keeps them, and
+ * their calls are inlined there.  So it copies a chain of such functions once, not once for each
+ * of its calls.  Recursive calls stay. Locations remember the call that they came through. */
 #include "ir/opt/opt.h"
 
 #include <stdlib.h>
@@ -22,6 +24,7 @@ typedef struct {
   bool *is_root;             /* entered otherwise than by calls */
   uint8_t *state;            /* of the walk: 0 not seen, 1 open, 2 done */
   bool *recursive;
+  bool *moves;               /* its only call is inlined: nothing calls it afterwards */
   bool changed;
   uint32_t *loc_copies;      /* stb_ds; see Copier.  For all calls, so that one costs what its body
                               * has, not what the module has */
@@ -71,13 +74,19 @@ static void measure_func(const IrFunc *f, uint32_t *insns, uint64_t *stack_bytes
     }
 }
 
+static bool may_inline(const Inliner *in, uint32_t callee)
+{
+  const IrFunc *f = &in->m->funcs[callee];
+  return !in->recursive[callee] && !f->is_task && f->inlining != IR_INLINING_NEVER;
+}
+
 static bool wants_inlining(const Inliner *in, uint32_t callee)
 {
   const IrFunc *f = &in->m->funcs[callee];
   int level = in->opt->level > MOST_LEVEL ? MOST_LEVEL : in->opt->level;
   uint32_t insns;
   uint64_t stack_bytes;
-  if (in->recursive[callee] || f->is_task || f->inlining == IR_INLINING_NEVER)
+  if (!may_inline(in, callee))
     return false;
   if (f->inlining == IR_INLINING_ALWAYS || (in->n_calls[callee] == 1 && !in->is_root[callee]))
     return true;
@@ -254,17 +263,32 @@ static void copy_locals(Copier *c)
     ir_held_add(c->m, &c->m->funcs[c->into.raw], callee_of(c)->held[i]);
 }
 
-/* Returns the block that goes on after the call, and what takes the place of its result. */
-static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t at,
-                            IrValue *result)
+/* Blocks in which calls are still to be looked for. */
+typedef struct { uint32_t next, end; } BlockRange;
+/* A call that was inlined, and what takes the place of its result. */
+typedef struct { IrValue call, result; } InlinedCall;
+
+/* A function while its calls are inlined. */
+typedef struct {
+  Inliner *in;
+  IrFuncId id;
+  BlockRange *ranges;        /* stb_ds: those of bodies end before those that go on after them */
+  InlinedCall *calls;        /* stb_ds */
+} InlineVisit;
+
+/* What stands behind the call is looked at next, and before it a body that was not visited. */
+static void inline_call(InlineVisit *visit, uint32_t block, uint32_t at)
 {
+  Inliner *in = visit->in;
   IrModule *m = in->m;
-  IrInsn call = *opt_insn(&m->funcs[into.raw], m->funcs[into.raw].blocks[block].insns[at]);
+  IrFuncId into = visit->id;
+  IrValue call_id = m->funcs[into.raw].blocks[block].insns[at], result = IR_NO_VALUE;
+  IrInsn call = *opt_insn(&m->funcs[into.raw], call_id);
   const IrFunc *callee = &m->funcs[call.u.func.raw];
   Copier c = {.m = m, .into = into, .from = call.u.func, .call_loc = call.loc, .in = in};
   c.values = arena_many(in->opt->arena, IrValue, callee->n_insns);
   begin_locs(&c);
-  c.after = split_after(m, into, block, at, result);
+  c.after = split_after(m, into, block, at, &result);
   c.first_block = m->funcs[into.raw].n_blocks;
   for (uint32_t b = 0; b < callee->n_blocks; b++)
     ir_block_add(m, into);
@@ -279,12 +303,15 @@ static uint32_t inline_call(Inliner *in, IrFuncId into, uint32_t block, uint32_t
   IrBuilder jump = {.module = m, .func = into, .block = {block}, .loc = call.loc};
   ir_br(&jump, (IrBlockId){c.first_block}, NULL, 0);
   in->n_calls[call.u.func.raw]--;
-  return c.after;
+  arrput(visit->calls, ((InlinedCall){call_id, result}));
+  arrput(visit->ranges, ((BlockRange){c.after, c.after + 1}));
+  if (in->moves[call.u.func.raw])
+    arrput(visit->ranges, ((BlockRange){c.first_block, c.first_block + callee->n_blocks}));
 }
 
 static bool find_call(const Inliner *in, const IrFunc *f, uint32_t block, uint32_t *at)
 {
-  for (; *at < f->blocks[block].n_insns; ++*at) {
+  for (*at = 0; *at < f->blocks[block].n_insns; ++*at) {
     const IrInsn *insn = opt_insn(f, f->blocks[block].insns[*at]);
     if (insn->op == IR_call && wants_inlining(in, insn->u.func.raw))
       return true;
@@ -292,34 +319,38 @@ static bool find_call(const Inliner *in, const IrFunc *f, uint32_t block, uint32
   return false;
 }
 
-/* Inlined bodies hold no calls that want inlining, except of recursive functions: the blocks
- * that existed before and what follows calls in them are all that has to be looked at. */
+static void inline_calls(InlineVisit *visit)
+{
+  while (arrlenu(visit->ranges)) {
+    BlockRange *range = &arrlast(visit->ranges);
+    if (range->next == range->end) {
+      (void)arrpop(visit->ranges);
+      continue;
+    }
+    uint32_t block = range->next++, at;
+    if (find_call(visit->in, &visit->in->m->funcs[visit->id.raw], block, &at))
+      inline_call(visit, block, at);
+  }
+}
+
+/* Bodies of functions that were visited hold no calls that want inlining, except of recursive
+ * functions: only bodies that move are looked at. */
 static void visit_function(Inliner *in, uint32_t id)
 {
-  IrModule *m = in->m;
-  uint32_t n_blocks = m->funcs[id].n_blocks;
-  uint32_t n_insns = m->funcs[id].n_insns;
-  IrValue *map = arena_many(in->opt->arena, IrValue, n_insns);   /* by call: its result */
-  bool changed = false;
-  for (uint32_t b = 0; b < n_blocks; b++) {
-    uint32_t block = b, at = 0;
-    while (find_call(in, &m->funcs[id], block, &at)) {
-      IrValue call = m->funcs[id].blocks[block].insns[at];
-      IrValue result = IR_NO_VALUE;
-      block = inline_call(in, (IrFuncId){id}, block, at, &result);
-      map[call.raw] = result;
-      at = 0;
-      changed = true;
-    }
+  InlineVisit visit = {.in = in, .id = {id}};
+  arrput(visit.ranges, ((BlockRange){0, in->m->funcs[id].n_blocks}));
+  inline_calls(&visit);
+  if (arrlenu(visit.calls)) {
+    IrFunc *f = &in->m->funcs[id];
+    IrValue *map = arena_many(in->opt->arena, IrValue, f->n_insns);
+    for (size_t i = 0; i < arrlenu(visit.calls); i++)
+      map[visit.calls[i].call.raw] = visit.calls[i].result;
+    opt_replace_values(f, map);
+    opt_find_unreachable(f, in->opt->arena);
+    in->changed = true;
   }
-  if (!changed)
-    return;
-  IrFunc *f = &m->funcs[id];
-  IrValue *full = arena_many(in->opt->arena, IrValue, f->n_insns);
-  memcpy(full, map, sizeof *map * n_insns);
-  opt_replace_values(f, full);
-  opt_find_unreachable(f, in->opt->arena);
-  in->changed = true;
+  arrfree(visit.calls);
+  arrfree(visit.ranges);
 }
 
 /* ---- call graph -------------------------------------------------------------------- */
@@ -378,15 +409,19 @@ bool pass_inline(Opt *opt)
                 .n_calls = arena_many(opt->arena, uint32_t, n),
                 .is_root = arena_many(opt->arena, bool, n),
                 .state = arena_many(opt->arena, uint8_t, n),
-                .recursive = arena_many(opt->arena, bool, n)};
+                .recursive = arena_many(opt->arena, bool, n),
+                .moves = arena_many(opt->arena, bool, n)};
   uint32_t *order = arena_many(opt->arena, uint32_t, n);
   Walk *stack = arena_many(opt->arena, Walk, n);
   count_calls(&in);
   for (uint32_t i = 0; i < n; i++)
     if (in.state[i] == 0)
       n_order = walk_from(&in, i, stack, order, n_order);
+  for (uint32_t i = 0; i < n; i++)
+    in.moves[i] = may_inline(&in, i) && in.n_calls[i] == 1 && !in.is_root[i];
   for (uint32_t i = 0; i < n_order; i++)
-    visit_function(&in, order[i]);
+    if (!in.moves[order[i]])
+      visit_function(&in, order[i]);
   arrfree(in.loc_copies);
   arrfree(in.locs_copied);
   return in.changed;
