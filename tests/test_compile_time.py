@@ -109,6 +109,12 @@ def chain_of_calls(count):
     return f"n = link{count}(n);", f"fn link0(x: u16) u16 {{ return x * n; }}\n{functions}"
 
 
+def values_alive_at_once(count):
+    """All are read before the first is used."""
+    read = " ".join(f"const v{k} = a[n + {k}];" for k in range(count))
+    return read + " ".join(f"n ^= v{k};" for k in range(count))
+
+
 def program_of(body_of, count):
     """The body of the task, and functions if it calls any of its own."""
     made = body_of(count)
@@ -127,6 +133,7 @@ def program_of(body_of, count):
     (calls_under_conditions, 600, ["-O0", "--check"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
+    (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, program_of(body_of, n), *options)
@@ -139,6 +146,7 @@ def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     (loops_that_run_until, 800, ["-O1", "--emit=ir"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
+    (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
 ])
 def test_memory_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (most_memory(tmp_path, program_of(body_of, n), *options)

@@ -2,9 +2,9 @@
  *
  * The way of a function: select.c and its neighbours turn SSA into a flat list of machine
  * instructions over virtual registers (labels are instructions too); dsr.c gives numbers to the
- * DSRs; liveness.c and regalloc.c map virtual registers to r0..r15; frame.c lays out the stack;
- * tidy.c removes what that left over.  Then layout.c places data and code, and emit.c resolves
- * addresses and encodes.  codegen.c is the list of these steps.
+ * DSRs; liveness.c, regalloc.c and spill.c map virtual registers to r0..r15; frame.c lays out the
+ * stack; tidy.c removes what that left over.  Then layout.c places data and code, and emit.c
+ * resolves addresses and encodes.  codegen.c is the list of these steps.
  *
  * Files use those below them: codegen.c its steps; select.c the select_*.c and dsd.c; these
  * select_branch.c, select_mem.c and, at the bottom, select_emit.c and need.c. */
@@ -402,6 +402,8 @@ typedef struct {
   uint32_t *across;              /* these live from block to block, and most do not */
 } Flow;
 void flow_build(Flow *flow, const MFunc *mf, Arena *arena);
+/* How often the code of the block runs, as a guess. */
+double flow_weight(const FlowBlock *block);
 /* Sets a bit for each virtual register that lives where the block ends. */
 void flow_live_out(const Flow *flow, const FlowBlock *block, uint64_t *live);
 static inline bool bit_get(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
@@ -410,6 +412,16 @@ static inline void bit_clear(uint64_t *set, uint32_t i)
 {
   set[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
+
+/* spill.c: virtual registers without a physical one. */
+/* Does the instruction make a value that can be made again in any place? */
+bool spill_remakes(const Cg *cg, const MInsn *mi);
+/* What spilling a register with accesses of this weight costs, constant or not. */
+double spill_price(double weight, bool is_constant);
+/* Rewrites the code so that those named live in slots, or are made again where they are read. */
+void spill_registers(const Cg *cg, MFunc *mf, const bool *spilled, Arena *arena);
+/* Spills registers where far too many live together. */
+void spill_crowd(const Cg *cg, MFunc *mf);
 
 void regalloc_func(Cg *cg, MFunc *mf);
 /* Calling convention. */

@@ -68,6 +68,14 @@ static void find_loops(Flow *flow)
     }
 }
 
+double flow_weight(const FlowBlock *block)
+{
+  double weight = 1;
+  for (uint32_t d = 0; d < block->loop_depth && d < 6; d++)
+    weight *= 8;
+  return weight;
+}
+
 /* ---- liveness ------------------------------------------------------------------------------- */
 
 /* Finds the registers that a block reads before it writes them.  Their numbers from 1 on, by

@@ -164,21 +164,12 @@ static void add_friend(Alloc *a, Reg x, Reg y)
     arrput(a->nodes[reg_id(x) - FIRST_VREG].friends, y);
 }
 
-/* How often the code of the block runs, as a guess. */
-static double weight_of_block(const FlowBlock *block)
-{
-  double weight = 1;
-  for (uint32_t d = 0; d < block->loop_depth && d < 6; d++)
-    weight *= 8;
-  return weight;
-}
-
 static void scan_code(Alloc *a)
 {
   LiveNow now = {.live = arena_many(a->arena, uint64_t, a->flow.n_words + 1)};
   for (uint32_t b = 0; b < a->flow.n_blocks; b++) {
     const FlowBlock *block = &a->flow.blocks[b];
-    double weight = weight_of_block(block);
+    double weight = flow_weight(block);
     flow_live_out(&a->flow, block, now.live);
     now.physical = 0;
     for (uint32_t i = block->end; i-- > block->first;)
@@ -349,7 +340,7 @@ static WeighedCopy *list_copies(const Alloc *a)
       if (!is_virtual_copy(&a->mf->code[i]))
         continue;
       uint64_t pair = pair_of_copy(&a->mf->code[i]);
-      double weight = hmget(weights, pair) + weight_of_block(&a->flow.blocks[b]);
+      double weight = hmget(weights, pair) + flow_weight(&a->flow.blocks[b]);
       hmput(weights, pair, weight);
       arrput(list, ((WeighedCopy){.insn = i}));
     }
@@ -394,23 +385,11 @@ static bool is_easy(const Alloc *a, uint32_t v)
   return a->nodes[v].degree < count_choices(a, class_of(a, v), a->nodes[v].avoid);
 }
 
-static bool is_constant(const Alloc *a, uint32_t v)
-{
-  const RegNode *node = &a->nodes[v];
-  if (node->n_defs != 1)
-    return false;
-  Opcode op = (Opcode)a->mf->code[node->maker - 1].op;
-  const MInsn *mi = &a->mf->code[node->maker - 1];
-  bool loads = (op == OP_ld16 || op == OP_ld32) && mi->sym == SYM_INCOMING &&
-               mi->r[1] == a->cg->machine->sp_register;
-  bool param = (op == OP_ld16a || op == OP_ld32a) && mi->sym == SYM_TILE_PARAM;
-  return op == OP_li || op == OP_li32 || loads || param;
-}
-
 static double spill_cost(const Alloc *a, uint32_t v)
 {
-  double cost = a->nodes[v].weight * (is_constant(a, v) ? 0.6 : 1.0);
-  return cost / (a->nodes[v].degree + 1);
+  const RegNode *node = &a->nodes[v];
+  bool is_constant = node->n_defs == 1 && spill_remakes(a->cg, &a->mf->code[node->maker - 1]);
+  return spill_price(node->weight, is_constant) / (node->degree + 1);
 }
 
 static void remove_node(Alloc *a, uint32_t v, uint32_t **easy)
@@ -590,150 +569,15 @@ static bool color_all(Alloc *a)
   return complete;
 }
 
-/* ---- spilling ------------------------------------------------------------------------------- */
-
-typedef struct {
-  Alloc *a;
-  MInsn *out;              /* stb_ds: the new code */
-  int32_t *slot;           /* by virtual register: slot + 1 */
-  MInsn *made;             /* by virtual register: how to make it again; op 0 (nop): not so */
-} Spiller;
-
-static Reg new_tiny(Spiller *sp, RegClass cls)
-{
-  arrput(sp->a->mf->vregs, ((VReg){.cls = cls, .tiny = true}));
-  return FIRST_VREG + (Reg)arrlenu(sp->a->mf->vregs) - 1;
-}
-
-static bool is_spilled(const Spiller *sp, Reg r)
-{
-  return reg_is_virtual(r) && reg_id(r) - FIRST_VREG < sp->a->n &&
-         sp->a->nodes[reg_id(r) - FIRST_VREG].spilled;
-}
-
-static MInsn slot_access(Spiller *sp, bool store, Reg r, uint32_t v, IrLocId loc)
-{
-  bool word = class_of(sp->a, v) == CLASS_WORD;
-  if (sp->slot[v] == 0) {
-    arrput(sp->a->mf->slots, ((FrameSlot){.bytes = word ? 2 : 4}));
-    sp->slot[v] = (int32_t)arrlenu(sp->a->mf->slots);
-  }
-  Opcode op = store ? (word ? OP_st16 : OP_st32) : (word ? OP_ld16 : OP_ld32);
-  MInsn mi = {.op = (uint16_t)op, .sym = SYM_FRAME, .sym_index = (uint32_t)sp->slot[v] - 1,
-              .loc = loc, .r = {r, sp->a->cg->machine->sp_register, REG_NONE, REG_NONE, REG_NONE}};
-  return mi;
-}
-
-/* Reads half of a spilled pair without the other. */
-static MInsn half_load(Spiller *sp, Reg to, Reg half, IrLocId loc)
-{
-  MInsn mi = slot_access(sp, false, to, reg_id(half) - FIRST_VREG, loc);
-  mi.op = OP_ld16;
-  mi.imm = half & REG_HI ? 2 : 0;
-  return mi;
-}
-
-static void emit_reload(Spiller *sp, Reg to, Reg spilled, IrLocId loc)
-{
-  uint32_t v = reg_id(spilled) - FIRST_VREG;
-  MInsn mi = sp->made[v];
-  if (mi.op != OP_nop) {
-    mi.r[0] = to;
-    mi.loc = loc;
-  } else {
-    mi = slot_access(sp, false, to, v, loc);
-  }
-  arrput(sp->out, mi);
-}
-
-/* Operands that are spilled become fresh registers, loaded before and stored behind. */
-static void rewrite_insn(Spiller *sp, MInsn mi)
-{
-  MOperand ops[MOST_OPERANDS];
-  unsigned n = mi_operands(&mi, ops);
-  Reg stored = REG_NONE, fresh = REG_NONE;
-  for (unsigned k = 0; k < n; k++) {
-    Reg r = mi.r[ops[k].slot];
-    if (!is_spilled(sp, r))
-      continue;
-    uint32_t v = reg_id(r) - FIRST_VREG;
-    bool half = (r & (REG_LO | REG_HI)) && sp->made[v].op == OP_nop;
-    Reg t = new_tiny(sp, half ? CLASS_WORD : class_of(sp->a, v));
-    bool read = false;
-    for (unsigned j = 0; j < n; j++)
-      read |= ops[j].use && mi.r[ops[j].slot] == r;
-    if (half)
-      arrput(sp->out, half_load(sp, t, r, mi.loc));
-    else if (read)
-      emit_reload(sp, t, r, mi.loc);
-    for (unsigned j = 0; j < n; j++)
-      if (ops[j].def && mi.r[ops[j].slot] == r) {
-        stored = r;
-        fresh = t;
-      }
-    Reg with_half = half ? t : t | (r & (REG_LO | REG_HI));
-    for (unsigned j = 0; j < MOST_OPERANDS; j++)   /* the same register elsewhere: tied */
-      if (mi.r[j] == r)
-        mi.r[j] = with_half;
-  }
-  arrput(sp->out, mi);
-  if (stored != REG_NONE)
-    arrput(sp->out, slot_access(sp, true, fresh, reg_id(stored) - FIRST_VREG, mi.loc));
-}
-
-/* The variables of spilled registers are in their slots, or constants that are made again. */
-static void move_variables(Spiller *sp)
-{
-  for (size_t i = 0; i < arrlenu(sp->a->mf->homes); i++) {
-    VariableHome *home = &sp->a->mf->homes[i];
-    if (home->kind != HOME_REGISTER || !is_spilled(sp, home->reg))
-      continue;
-    uint32_t v = reg_id(home->reg) - FIRST_VREG;
-    home->kind = HOME_SLOT;
-    home->spilled = true;
-    home->slot = sp->slot[v] ? (uint32_t)sp->slot[v] - 1 : IR_NO_ID;
-  }
-}
-
-/* A copy from or to a spilled register is the load or store itself. */
-static bool rewrite_copy(Spiller *sp, const MInsn *mi)
-{
-  if (!mi_is_copy(mi))
-    return false;
-  bool to = is_spilled(sp, mi->r[0]), from = is_spilled(sp, mi->r[1]);
-  if (to && !from)
-    arrput(sp->out, slot_access(sp, true, mi->r[1], reg_id(mi->r[0]) - FIRST_VREG, mi->loc));
-  else if (from && !to)
-    emit_reload(sp, mi->r[0], mi->r[1], mi->loc);
-  return to != from;
-}
-
-static void spill_nodes(Alloc *a)
-{
-  Spiller sp = {.a = a, .slot = arena_many(a->arena, int32_t, a->n + 1),
-                .made = arena_many(a->arena, MInsn, a->n + 1)};
-  for (uint32_t v = 0; v < a->n; v++)
-    if (a->nodes[v].spilled && is_constant(a, v))
-      sp.made[v] = a->mf->code[a->nodes[v].maker - 1];
-  for (uint32_t i = 0; i < arrlenu(a->mf->code); i++) {
-    const MInsn *mi = &a->mf->code[i];
-    bool remade = mi->op != MI_LABEL && is_spilled(&sp, mi->r[0]) &&
-                  sp.made[reg_id(mi->r[0]) - FIRST_VREG].op != OP_nop &&
-                  a->nodes[reg_id(mi->r[0]) - FIRST_VREG].maker == i + 1;
-    if (mi->dead || remade)
-      continue;
-    size_t first = arrlenu(sp.out);
-    if (!rewrite_copy(&sp, mi))
-      rewrite_insn(&sp, *mi);
-    for (size_t k = first; k < arrlenu(sp.out); k++)
-      sp.out[k].live = mi->live;
-  }
-  arrfree(a->mf->code);
-  a->mf->code = sp.out;
-  move_variables(&sp);
-}
-
 /* ---- the whole ------------------------------------------------------------------------------ */
+
+static void spill_all(Alloc *a)
+{
+  bool *spilled = arena_many(a->arena, bool, a->n + 1);
+  for (uint32_t v = 0; v < a->n; v++)
+    spilled[v] = a->nodes[v].spilled;
+  spill_registers(a->cg, a->mf, spilled, a->arena);
+}
 
 static Reg physical_reg(const Alloc *a, Reg r)
 {
@@ -819,7 +663,7 @@ static bool run_round(Cg *cg, MFunc *mf, bool joins_all)
   if (done) {
     assign_registers(&a);
   } else if (!joins_all) {
-    spill_nodes(&a);
+    spill_all(&a);
   } else {
     memcpy(mf->code, code, sizeof *code * n_code);
     if (n_homes)
@@ -833,6 +677,7 @@ static bool run_round(Cg *cg, MFunc *mf, bool joins_all)
  * and columns have room for the copy that is then left in each of their turns. */
 void regalloc_func(Cg *cg, MFunc *mf)
 {
+  spill_crowd(cg, mf);
   bool done = cg->options->level >= 2 && run_round(cg, mf, true);
   while (!done)
     done = run_round(cg, mf, false);
