@@ -101,6 +101,11 @@ def loops_that_run_until(count):
     return "\n".join(f"while (n > {k}) {{ n -= a[n % 10]; }}" for k in range(count))
 
 
+def loops_that_call(count):
+    return "\n".join(f"for (@range(u16, 10)) |i| {{ step(i); if (n > {k}) {{ n -= a[i]; }} }}"
+                     for k in range(count))
+
+
 def chain_of_calls(count):
     """Each function is called once, by the next one."""
     functions = "\n".join(
@@ -132,6 +137,7 @@ def program_of(body_of, count):
     (locals_under_conditions, 1000, ["-O1", "--emit=ir"]),
     (calls_under_conditions, 600, ["-O0", "--check"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
+    (loops_that_call, 200, ["-O1", "--emit=ir"]),
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
     (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
 ])
@@ -145,6 +151,7 @@ def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     (calls_to_inline, 1000, ["-O1", "--emit=ir"]),
     (loops_that_run_until, 800, ["-O1", "--emit=ir"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
+    (loops_that_call, 200, ["-O1", "--emit=ir"]),
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
     (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
 ])

@@ -614,21 +614,46 @@ static void join_end(LintFlow *end, const LintFlow *flow)
   copy_dsrs(&end->running, &loading->running);
 }
 
+/* Blocks whose start has changed since they were looked at.  The order is that of sweeps over all
+ * blocks, and a sweep begins where the first one waits: a long function with many loops takes a
+ * sweep for each, and few of its blocks change in one. */
+typedef struct {
+  bool *waits;             /* by block */
+  uint32_t n_waiting;
+  uint32_t at, next_sweep; /* the block that the sweep is at, and the first one of the next sweep */
+} Sweep;
+
+static void let_wait(Sweep *sweep, uint32_t block)
+{
+  sweep->n_waiting += !sweep->waits[block];
+  sweep->waits[block] = true;
+  if (block <= sweep->at && block < sweep->next_sweep)
+    sweep->next_sweep = block;
+}
+
 /* Fills in what holds at the start of each block, and at the end of the function. */
 static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow *end)
 {
+  Sweep sweep = {.waits = arena_many(o->s->arena, bool, f->n_blocks)};
   starts[0].is_reached = true;
-  for (bool is_changed = true; is_changed;) {
-    is_changed = false;
-    for (uint32_t b = 0; b < f->n_blocks; b++) {
-      const IrBlock *block = &f->blocks[b];
-      if (!starts[b].is_reached || block->n_insns == 0)
+  let_wait(&sweep, 0);
+  while (sweep.n_waiting > 0) {
+    sweep.at = sweep.next_sweep;
+    sweep.next_sweep = f->n_blocks;
+    for (; sweep.at < f->n_blocks && sweep.n_waiting > 0; sweep.at++) {
+      const IrBlock *block = &f->blocks[sweep.at];
+      if (!sweep.waits[sweep.at])
         continue;
-      LintFlow flow = starts[b];
+      sweep.waits[sweep.at] = false;
+      sweep.n_waiting--;
+      if (block->n_insns == 0)
+        continue;
+      LintFlow flow = starts[sweep.at];
       step_block(o, f, block, &flow);
-      const IrInsn *last = ir_last_insn(f, b);
+      const IrInsn *last = ir_last_insn(f, sweep.at);
       for (unsigned t = 0; t < ir_target_count(last); t++)
-        is_changed |= flow_join(&starts[last->u.targets[t].block.raw], &flow);
+        if (flow_join(&starts[last->u.targets[t].block.raw], &flow))
+          let_wait(&sweep, last->u.targets[t].block.raw);
       if (last->op == IR_ret)
         join_end(end, &flow);
     }
