@@ -276,26 +276,34 @@ static void push_block_callees(const IrModule *m, const IrFunc *f, uint32_t bloc
     push_callees(m, opt_insn(f, f->blocks[block].insns[i]), seen, work, n);
 }
 
-/* May a call in the loop lead back to the function? */
-static bool loop_reenters(const Keeper *k, uint32_t head)
+/* May a call in the blocks lead back to the function? */
+static bool blocks_reenter(const Keeper *k, const uint32_t *blocks, uint32_t n_blocks)
 {
   bool *seen = arena_many(k->opt->arena, bool, k->m->n_funcs);
   uint32_t *work = arena_many(k->opt->arena, uint32_t, k->m->n_funcs), n = 0;
-  for (uint32_t b = 0; b < k->cfg.n_blocks; b++)
-    if (cfg_is_reachable(&k->cfg, b) && cfg_loop_contains(&k->cfg, head, b))
-      push_block_callees(k->m, k->f, b, seen, work, &n);
+  for (uint32_t i = 0; i < n_blocks; i++)
+    push_block_callees(k->m, k->f, blocks[i], seen, work, &n);
   for (uint32_t done = 0; done < n; done++)
     for (uint32_t b = 0; b < k->m->funcs[work[done]].n_blocks; b++)
       push_block_callees(k->m, &k->m->funcs[work[done]], b, seen, work, &n);
   return seen[k->f - k->m->funcs];
 }
 
+/* Few functions call themselves: their loops alone are looked at one by one. */
 static void find_reentered(Keeper *k)
 {
-  k->reenters = arena_many(k->opt->arena, bool, k->cfg.n_blocks);
-  for (uint32_t i = 0; i < k->cfg.n_rpo; i++)
-    if (k->cfg.loop_head[k->cfg.rpo[i]] == k->cfg.rpo[i])
-      k->reenters[k->cfg.rpo[i]] = loop_reenters(k, k->cfg.rpo[i]);
+  const Cfg *cfg = &k->cfg;
+  bool asked = false;
+  k->reenters = arena_many(k->opt->arena, bool, cfg->n_blocks);
+  for (uint32_t i = 0; i < cfg->n_rpo; i++) {
+    uint32_t head = cfg->rpo[i], first = cfg->together_index[head];
+    if (cfg->loop_head[head] != head)
+      continue;
+    if (!asked && !blocks_reenter(k, cfg->rpo, cfg->n_rpo))
+      return;
+    asked = true;
+    k->reenters[head] = blocks_reenter(k, &cfg->together[first], cfg->loop_end[head] - first);
+  }
 }
 
 /* The outermost loop around the block that the value comes from outside of, or IR_NO_ID. */
@@ -678,12 +686,12 @@ typedef struct { uint32_t number[DSR_FILE_COUNT]; } Numbers;
 static bool find_files(const Keeper *k, const Carried *c, uint32_t n_uses, bool *wanted)
 {
   uint32_t found = 1;                      /* the first change */
-  for (uint32_t i = k->cfg.rpo_index[c->head]; i < k->cfg.n_rpo; i++) {
-    uint32_t b = k->cfg.rpo[i];
+  for (uint32_t i = k->cfg.together_index[c->head]; i < k->cfg.loop_end[c->head]; i++) {
+    uint32_t b = k->cfg.together[i];
     for (uint32_t at = 0; at < k->f->blocks[b].n_insns; at++) {
       IrValue v = k->f->blocks[b].insns[at];
       uint32_t n = uses_in_vec(k, v, c->param);
-      if (!n || !cfg_loop_contains(&k->cfg, c->head, b))
+      if (!n)
         continue;
       const IrInsn *insn = opt_insn(k->f, v);
       const IrVecOperand *operands[] = {&insn->u.vec->dest, &insn->u.vec->src0,
@@ -712,8 +720,8 @@ static bool take_numbers(Keeper *k, const bool *wanted, Numbers *numbers)
 
 static void use_numbers(Keeper *k, const Carried *c, const Numbers *numbers)
 {
-  for (uint32_t i = k->cfg.rpo_index[c->head]; i < k->cfg.n_rpo; i++) {
-    uint32_t b = k->cfg.rpo[i];
+  for (uint32_t i = k->cfg.together_index[c->head]; i < k->cfg.loop_end[c->head]; i++) {
+    uint32_t b = k->cfg.together[i];
     for (uint32_t at = 0; at < k->f->blocks[b].n_insns; at++) {
       IrValue v = k->f->blocks[b].insns[at];
       IrInsn *insn = opt_insn(k->f, v);

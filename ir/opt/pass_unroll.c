@@ -33,14 +33,15 @@ static uint32_t count_work(const Loop *l)
   return n;
 }
 
-/* How many more instructions certainly fit the memory of a tile. */
+/* How many more instructions certainly fit the memory of a tile.  Once none does it stops looking:
+ * so a loop costs what a tile can hold, not what the module has. */
 static uint32_t insns_that_fit(const IrModule *m)
 {
   uint64_t bytes = RESERVED_BYTES, memory = machine_get(m->arch)->pe_mem_bytes;
-  for (uint32_t i = 0; i < m->n_globals; i++)
+  for (uint32_t i = 0; i < m->n_globals && bytes < memory; i++)
     bytes += m->globals[i].bytes;
-  for (uint32_t i = 0; i < m->n_funcs; i++)
-    for (uint32_t b = 0; b < m->funcs[i].n_blocks; b++)
+  for (uint32_t i = 0; i < m->n_funcs && bytes < memory; i++)
+    for (uint32_t b = 0; b < m->funcs[i].n_blocks && bytes < memory; b++)
       bytes += (uint64_t)m->funcs[i].blocks[b].n_insns * INSN_BYTES;
   return bytes < memory ? (uint32_t)((memory - bytes) / INSN_BYTES) : 0;
 }
