@@ -126,14 +126,15 @@ static uint32_t count_freed(const Hoister *h, const IrInsn *insn)
   return n;
 }
 
-/* Beyond the number that leaves at every level goes no routine that some turns call: in front of
- * the loop it may run for nothing, and costs more than the rest of a turn. */
+/* No routine leaves that some turns call: in front of the loop it may run for nothing, and costs
+ * more than the rest of a turn. */
 static bool has_room(const Hoister *h, uint32_t head, uint32_t block, const IrInsn *insn)
 {
+  if (opt_is_call(h->f, insn) && !cfg_runs_in_each_turn(&h->cfg, head, block))
+    return false;
   if (is_free(insn) || h->n_hoisted < MOST_HOISTED)
     return true;
-  return h->opt->level >= 2 && h->n_held < MOST_HOISTED + count_freed(h, insn) &&
-         (!opt_is_call(h->f, insn) || cfg_runs_in_each_turn(&h->cfg, head, block));
+  return h->opt->level >= 2 && h->n_held < MOST_HOISTED + count_freed(h, insn);
 }
 
 /* Counts the value, and no longer those that only the front needs now. */
