@@ -328,3 +328,29 @@ layout {{ @set_rectangle(1, 1); @set_tile_code(0, 0, "p.csl", .{{}}); }}
     done = harness.cslc(tmp_path / "p.csl", f"--arch={arch}", "-o", tmp_path / "p.bin", expect=code)
     assert ("on wse3, .rx of reset_routes is one direction" in done.err) == bool(code)
     assert ("p.csl:5:" in done.err) == bool(code)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_quotients_that_no_turn_takes_end_no_run(tmp_path, level, engine):
+    """The loop guards its quotient; in front of the loop it would divide by zero."""
+    (tmp_path / "layout.csl").write_text("""
+layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }
+""")
+    (tmp_path / "pe.csl").write_text("""
+const exceptions = @import_module("<tile_config>").exceptions;
+const main_id = @get_local_task_id(8);
+var x: f32 = 3.0;
+export var y: f32 = 0.0;
+export var a = [4]f32{ 1.0, 2.0, 3.0, 4.0 };
+
+task main() void {
+  exceptions.set_exception_mask(exceptions.FP_DIV_BY_0 & exceptions.FP_INVALID);
+  for (@range(u16, 4)) |i| {
+    if (y > 0.5) { a[i] += x / y; }
+  }
+}
+comptime { @bind_local_task(main, main_id); @activate(main_id); }
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", level)
+    harness.emu(tmp_path / "p.bin", f"--engine={engine}")

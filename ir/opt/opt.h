@@ -141,6 +141,7 @@ typedef struct {
   int level;
   bool invariants_are_out;       /* of loops: pass licm has run */
   const bool *exposed_globals;   /* NULL: no function has asked in this pass */
+  const bool *sets_exception_mask;   /* likewise */
 } Opt;
 
 /* ---- memory.c ---------------------------------------------------------------------- */

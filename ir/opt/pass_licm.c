@@ -1,8 +1,9 @@
 /* licm: computes what a loop does not change once, in front of it.
  *
- * Pure values may be computed even if the loop would not have: none of them faults.  A load may
- * only if it is certain to lie inside its object, or if the loop's first block does it anyway;
- * and nothing in the loop may write what it reads. */
+ * Pure values may be computed even if the loop would not have: none of them faults.  In a program
+ * that unmasks exceptions, those of floating point may end the run, and stay.  A load may only if
+ * it is certain to lie inside its object, or if the loop's first block does it anyway; and nothing
+ * in the loop may write what it reads. */
 #include "ir/opt/opt.h"
 
 /* Values that a loop's front computes stay in registers throughout; more than this and they would
@@ -86,6 +87,48 @@ static bool load_is_fixed(Hoister *h, uint32_t head, uint32_t block, const IrIns
   return (block == head || is_inside_object(h, a, bytes)) && !loop_may_write(h, head, a, bytes);
 }
 
+/* Does the program tell the machine which exceptions end the run?  An address that it computes at
+ * run time is taken for another register's. */
+static bool sets_exception_mask(const IrModule *m)
+{
+  for (uint32_t i = 0; i < m->n_configs; i++)
+    if (m->configs[i].address == CFG_EXCEPTION_MASK)
+      return true;
+  for (uint32_t n = 0; n < m->n_funcs; n++) {
+    const IrFunc *f = &m->funcs[n];
+    for (uint32_t b = 0; b < f->n_blocks; b++)
+      for (uint32_t i = 0; i < f->blocks[b].n_insns; i++) {
+        const IrInsn *insn = opt_insn(f, f->blocks[b].insns[i]);
+        if (insn->op == IR_set_config && opt_is_const(f, insn->args[0]) &&
+            opt_insn(f, insn->args[0])->imm == CFG_EXCEPTION_MASK)
+          return true;
+      }
+  }
+  return false;
+}
+
+/* May it end the run?  Asks the module once per pass. */
+static bool may_raise(const Hoister *h, const IrInsn *insn)
+{
+  Opt *opt = h->opt;
+  switch ((int)ir_ops[insn->op].operand_rule) {
+  case IROPND_FLOAT2:
+  case IROPND_FSCALE:
+  case IROPND_FCOMPARE:
+  case IROPND_TOINT:
+  case IROPND_TOFLOAT:
+  case IROPND_FWIDEN:
+  case IROPND_FNARROW: break;
+  default: return false;
+  }
+  if (!opt->sets_exception_mask) {
+    bool *answer = arena_new(opt->pass_arena, bool);
+    *answer = sets_exception_mask(h->m);
+    opt->sets_exception_mask = answer;
+  }
+  return *opt->sets_exception_mask;
+}
+
 /* What costs no register: it can be made again (see sink), or it is a descriptor in memory. */
 static bool is_free(const IrInsn *insn)
 {
@@ -108,7 +151,7 @@ static bool may_hoist(Hoister *h, uint32_t head, uint32_t block, IrInsn *insn)
 {
   if ((!ir_op_is_pure(insn->op) && insn->op != IR_load) || is_better_in_place(h->f, insn))
     return false;
-  if (!operands_are_outside(h, head, insn))
+  if (!operands_are_outside(h, head, insn) || may_raise(h, insn))
     return false;
   return insn->op != IR_load || load_is_fixed(h, head, block, insn);
 }

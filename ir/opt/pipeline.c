@@ -65,6 +65,7 @@ static void check_module(const IrModule *m, const char *pass)
 static void run_pass(Opt *opt, const Pass *pass, const IrOptOptions *options)
 {
   opt->exposed_globals = NULL;
+  opt->sets_exception_mask = NULL;
   if (pass->on_module)
     pass->on_module(opt);
   for (uint32_t i = 0; pass->on_func && i < opt->m->n_funcs; i++) {
