@@ -87,7 +87,7 @@ static bool load_is_fixed(Hoister *h, uint32_t head, uint32_t block, const IrIns
   return (block == head || is_inside_object(h, a, bytes)) && !loop_may_write(h, head, a, bytes);
 }
 
-/* Does the program tell the machine which exceptions end the run?  An address that it computes at
+/* Does the program choose which exceptions end the run?  An address that it computes at
  * run time is taken for another register's. */
 static bool sets_exception_mask(const IrModule *m)
 {
