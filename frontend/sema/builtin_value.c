@@ -539,6 +539,18 @@ Operand builtin_import_module(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- checks and messages ----------------------------------------------------------------- */
 
+/* Behind code that an error has left out it is most likely a consequence, and not reported. */
+static void report_false_assertion(Sema *s, const NodeBuiltinCall *call, Span at)
+{
+  StrId text;
+  if (s->leaves_out)
+    return;
+  if (call->args.count < 2)
+    diag_comptime_assert(s->diags, at);
+  else if (string_arg(s, call->args.at[1], &text))
+    diag_comptime_assert_text(s->diags, at, sema_text(s, text));
+}
+
 static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
 {
   PoolId value = sema_comptime(s, call->args.at[0], POOL(BOOL));
@@ -551,13 +563,7 @@ static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
   }
   if (pool_eq(value, POOL(TRUE)))
     return operand_void();
-  StrId text;
-  if (s->leaves_out)
-    ;                           /* most likely a consequence */
-  else if (call->args.count < 2)
-    diag_comptime_assert(s->diags, at);
-  else if (string_arg(s, call->args.at[1], &text))
-    diag_comptime_assert_text(s->diags, at, sema_text(s, text));
+  report_false_assertion(s, call, at);
   s->is_refuted = true;         /* behind the text, which may call functions */
   return operand_poison();
 }

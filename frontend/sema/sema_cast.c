@@ -489,6 +489,35 @@ static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
     diag_extra_field(s->diags, span, type, sema_text(s, extra->name));
 }
 
+static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span)
+{
+  bool is_number = type_is_numeric(s->pool, o->type);
+  diag_type_mismatch(s->diags, span, type, o->type);
+  sema_note_declared(s, o);
+  sema_note_alike(s, type, o->type, span);
+  sema_note_makes_one(s, type, o->type, span);
+  note_field_of_one(s, type, o->type, span);
+  note_pointer_of_one(s, o, type, span);
+  sema_note_void(s, o, span);
+  if (is_number && type_is_numeric(s->pool, type))
+    diag_use_as(s->diags, span);
+  else if (is_number && pool_eq(type, POOL(BOOL)))
+    diag_compare_number(s->diags, span);
+}
+
+static Operand coerce_scalar(Sema *s, Coercion c, Operand o, PoolId type, Span span)
+{
+  if (o.kind == OPR_COMPTIME)
+    return coerce_known(s, c, o, type, span);
+  if (c == COERCE_POINTER) {
+    o.type = type;
+    return o;
+  }
+  if (type_is_wide(s->pool, type))
+    return wide_convert(s, o, type, span);
+  return operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type);
+}
+
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
@@ -516,17 +545,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     sema_note_declared(s, &o);
     return operand_poison();
   case COERCE_NO:
-    diag_type_mismatch(s->diags, span, type, o.type);
-    sema_note_declared(s, &o);
-    sema_note_alike(s, type, o.type, span);
-    sema_note_makes_one(s, type, o.type, span);
-    note_field_of_one(s, type, o.type, span);
-    note_pointer_of_one(s, &o, type, span);
-    sema_note_void(s, &o, span);
-    if (type_is_numeric(s->pool, type) && type_is_numeric(s->pool, o.type))
-      diag_use_as(s->diags, span);
-    else if (pool_eq(type, POOL(BOOL)) && type_is_numeric(s->pool, o.type))
-      diag_compare_number(s->diags, span);
+    report_no_coercion(s, &o, type, span);
     return operand_poison();
   case COERCE_SAME:
   case COERCE_UNTYPED:
@@ -542,14 +561,7 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
   case COERCE_WIDEN:
   case COERCE_POINTER:
   case COERCE_FUNC:
-    if (o.kind == OPR_COMPTIME)
-      out = coerce_known(s, c, o, type, span);
-    else if (c == COERCE_POINTER)
-      out.type = type;
-    else if (type_is_wide(s->pool, type))
-      out = wide_convert(s, o, type, span);
-    else
-      out = operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type);
+    out = coerce_scalar(s, c, o, type, span);
     break;
   }
   out.name = o.name;
