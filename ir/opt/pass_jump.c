@@ -218,6 +218,16 @@ static bool carries_for_branch(const Threader *t, uint32_t block, const Entry *e
          opt_terminator(t->f, block)->op == IR_cond_br;
 }
 
+/* An empty block goes away when the jumps to it pass over it.  If it took values over from the
+ * block behind it, conditional branches would keep it for these, each branch a block of its own. */
+static bool carries_for_empty(const Threader *t, uint32_t block, const Entry *e)
+{
+  const IrBlock *b = &t->f->blocks[block];
+  const IrInsn *last = opt_terminator(t->f, e->block);
+  return block && b->n_insns == 1 && b->n_params == 0 && e->edge->n_args == 0 &&
+         last->op == IR_br && last->u.targets[0].n_args > 0;
+}
+
 /* Lets target number `which` of `block` go past the block it leads to. */
 static bool pass_over(Threader *t, uint32_t block, uint32_t which)
 {
@@ -228,7 +238,8 @@ static bool pass_over(Threader *t, uint32_t block, uint32_t which)
     return false;
   evaluate_block(t, &e);
   const IrTarget *to = leads_to(t, &e);
-  if (!to || to->block.raw == e.block || carries_for_branch(t, block, &e))
+  if (!to || to->block.raw == e.block || carries_for_branch(t, block, &e) ||
+      carries_for_empty(t, block, &e))
     return false;
   for (uint32_t i = 0; i < to->n_args; i++) {
     Given g = look_up(t, &e, to->args[i]);
