@@ -64,14 +64,18 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
  * other numbers, since @fmovs moves any words. */
 uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send);
 /* A descriptor with what is set on the way to the operation. */
-typedef struct { Descriptor desc; IrGlobalId global; bool is_length_known; } KnownDesc;
+typedef struct {
+  Descriptor desc;
+  IrGlobalId global;
+  bool is_length_known, is_variable;   /* the latter: of a variable that nothing writes */
+} KnownDesc;
 /* The operands of one operation as far as they are known. */
 typedef struct {
   const IrVecOperand *operand[3];   /* in the order in which they decide on the length */
   KnownDesc known[3];
   bool is_known[3];
 } Operands;
-void fabric_read_operands(const IrFunc *f, const IrInsn *vec, Operands *o);
+void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *vec, Operands *o);
 /* Elements that the operation moves; 0: not known, or without an end. */
 uint16_t fabric_operation_length(const Operands *o);
 /* Where the user wrote it: outside the standard library that the code was inlined from. */

@@ -97,15 +97,19 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
 }
 
 /* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
-static bool known_descriptor(const IrFunc *f, IrValue v, KnownDesc *known)
+static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDesc *known)
 {
-  const IrInsn *insn = &f->insns[v.raw];
-  if (insn->op == IR_dsd_const) {
-    *known = (KnownDesc){insn->u.desc->desc, insn->u.desc->global, true};
-    return true;
-  }
-  return insn->op == IR_dsd_set && known_descriptor(f, insn->args[0], known) &&
-         apply_setting(f, insn, known);
+  IrValue value = lint_held_value(f, v);
+  const IrInsn *insn = &f->insns[value.raw];
+  const IrDesc *constant = lint_constant_dsd(s, f, value);
+  bool is_known = constant != NULL;
+  if (constant)
+    *known = (KnownDesc){constant->desc, constant->global, true, insn->op == IR_load};
+  else
+    is_known = insn->op == IR_dsd_set && known_descriptor(s, f, insn->args[0], known) &&
+               apply_setting(f, insn, known);
+  known->is_variable |= !ir_value_eq(v, value);
+  return is_known;
 }
 
 static void mark_escapes(const IrInsn *insn, bool *escapes)
@@ -199,8 +203,8 @@ static void note_insn(UseWalk *w, const IrFunc *f, uint32_t i, bool escapes)
   Action action;
   if (insn->op == IR_set_config) {
     note_set_config(w, f, insn);
-  } else if (insn->op == IR_dsd_const && escapes) {
-    lose_descriptor(w, &insn->u.desc->desc);
+  } else if (escapes && lint_constant_dsd(w->s, f, (IrValue){i})) {
+    lose_descriptor(w, &lint_constant_dsd(w->s, f, (IrValue){i})->desc);
   } else if (insn->op == IR_dsd_set && (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {
     if (!known_action(f, insn->args[1], &action))
       w->unclear_tasks = UINT64_MAX;
@@ -228,13 +232,25 @@ static void note_code(UseWalk *w)
   }
 }
 
-static void note_setup(UseWalk *w)
+/* Descriptors in variables that the program may change, or take out in ways that are not seen. */
+static void note_stored(UseWalk *w)
 {
   const MachineSetup *setup = w->s->setup;
+  uint32_t constant[2][MAX_COLORS] = {0};
+  for (uint32_t g = 0; g < w->m->n_globals; g++) {
+    const IrDesc *desc = setup->constant_dsds[g];
+    if (desc && is_fabric(&desc->desc) && desc->desc.color < MAX_COLORS)
+      constant[desc->desc.kind == DESC_FABOUT][desc->desc.color]++;
+  }
   for (int is_output = 0; is_output < 2; is_output++)
     for (uint8_t c = 0; c < MAX_COLORS; c++)
-      if (setup->stored_colors[is_output] >> c & 1)
+      if (setup->stored_dsds[is_output][c] > constant[is_output][c])
         lose_descriptor(w, &(Descriptor){.kind = is_output ? DESC_FABOUT : DESC_FABIN, .color = c});
+}
+
+static void note_setup(UseWalk *w)
+{
+  note_stored(w);
   w->unclear_tasks |= setup_tasks_beside_code(w->s, ACT_ACTIVATE);
   for (uint32_t i = 0; i < w->m->n_dsrs; i++)
     lose_descriptor(w, &w->m->dsrs[i].desc.desc);
@@ -317,13 +333,13 @@ static void note_activation(UseWalk *w, unsigned id, uint32_t root, Times times)
   a->times = times;
 }
 
-void fabric_read_operands(const IrFunc *f, const IrInsn *insn, Operands *o)
+void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *insn, Operands *o)
 {
   const IrVec *vec = insn->u.vec;
   *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest}};
   for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
     o->is_known[i] = o->operand[i]->kind == IRV_DSD &&
-                     known_descriptor(f, insn->args[o->operand[i]->arg], &o->known[i]);
+                     known_descriptor(s, f, insn->args[o->operand[i]->arg], &o->known[i]);
 }
 
 uint16_t fabric_operation_length(const Operands *o)
@@ -380,9 +396,13 @@ static bool is_beside_memory(const Operands *o)
 }
 
 /* The length of a fabric operand that is not what the operation moves; 0: there is none.  Memory
- * may have room for more. */
+ * may have room for more.  Where a variable gives one of them, published programs rely on it that
+ * the first source decides. */
 static uint32_t differing_extent(const Operands *o, uint16_t length)
 {
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
+    if (o->is_known[i] && o->known[i].is_variable)
+      return 0;
   for (size_t i = 0; i < ARRAY_COUNT(o->operand) && length > 0; i++) {
     bool is_given = o->is_known[i] && o->known[i].is_length_known && is_fabric(&o->known[i].desc);
     uint32_t n = is_given ? descriptor_length(&o->known[i].desc) : 0;
@@ -425,7 +445,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
 static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
 {
   Operands o;
-  fabric_read_operands(f, insn, &o);
+  fabric_read_operands(w->s, f, insn, &o);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++) {
     const Descriptor *d = &o.known[i].desc;
     if (!o.is_known[i] || !is_fabric(d))

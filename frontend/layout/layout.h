@@ -75,6 +75,20 @@ void lint_mark_called(const IrModule *ir, uint32_t func, bool *runs);
  * apart: by function, whether it counts only if code calls or starts it; NULL: none is. */
 bool *lint_running_functions(Sema *s, const bool *apart);
 
+/* ---- lint_variables.c: DSDs in variables that nothing writes --------------------------------- */
+
+/* Finds them, reports the messages that wait for that, and takes what they hold for known. */
+void lint_variables(Sema *s);
+/* By number in the IR: what happens to the address of each global; bits. */
+enum { GLOBAL_LOADED = 1, GLOBAL_USED_OTHERWISE = 2 };
+const uint8_t *lint_uses_of_globals(const Sema *s);
+bool lint_is_exported(const Sema *s, uint32_t global);
+/* What a local variable that was read holds, if only its declaration writes it; other values as
+ * they are. */
+IrValue lint_held_value(const IrFunc *f, IrValue v);
+/* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
+const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
+
 /* ---- lint_launches.c ------------------------------------------------------------------------ */
 
 /* Warns of functions that the host can launch and that never let it go on. */

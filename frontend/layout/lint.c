@@ -289,13 +289,15 @@ static bool flow_join(LintFlow *into, const LintFlow *from)
 
 /* The descriptor that an operand is known to be, with the flags set on the way; false if it is
  * not known, such as one that comes out of a variable. */
-static bool known_descriptor(const IrFunc *f, IrValue v, Descriptor *desc)
+static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc)
 {
   uint16_t flags = 0;
   for (;;) {
+    v = lint_held_value(f, v);
     const IrInsn *insn = &f->insns[v.raw];
-    if (insn->op == IR_dsd_const) {
-      *desc = insn->u.desc->desc;
+    const IrDesc *known = lint_constant_dsd(s, f, v);
+    if (known) {
+      *desc = known->desc;
       desc->flags |= flags;
       return true;
     }
@@ -332,7 +334,7 @@ static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *
       return false;
     if (order[i]->kind != IRV_DSD || order[i]->is_memory)
       continue;
-    if (!known_descriptor(f, insn->args[order[i]->arg], &desc))
+    if (!known_descriptor(s, f, insn->args[order[i]->arg], &desc))
       return false;
     if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
       continue;
@@ -425,7 +427,7 @@ static void step_dsr_load(const Overlaps *o, const IrFunc *f, const IrInsn *insn
   if (has_loc(*running))
     report_dsr(o, file, number, *running, insn->loc);
   Descriptor desc;
-  bool is_armed = known_descriptor(f, insn->args[0], &desc) && (desc.flags & DESC_F_ASYNC) &&
+  bool is_armed = known_descriptor(o->s, f, insn->args[0], &desc) && (desc.flags & DESC_F_ASYNC) &&
                   desc.done.kind != ACT_NONE;
   *running = IR_NO_LOC;
   flow->used.dsr[file][number] = insn->loc;
@@ -766,6 +768,7 @@ static void warn_stopped_counter(Sema *s)
 
 void lint_program(Sema *s)
 {
+  lint_variables(s);
   Overlaps o = {.s = s};
   o.ends = arena_many(s->arena, LintFlow, s->ir->n_funcs + 1);
   o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);

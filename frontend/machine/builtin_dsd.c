@@ -851,9 +851,13 @@ Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span 
     return operand_poison();
   }
   /* Programs count pairs of 16-bit numbers by a 32-bit type, and words of buffers of integers. */
-  PoolId over = dsd_element(s, dsd);
+  DsdVariables from = {0};
+  size_t mark = diags_mark(s->diags);
+  PoolId over = dsd_element(s, dsd_presume(s, dsd, &from));
   if (pool_eq(over, POOL(F32)) && type_bytes(s->pool, over) != bytes)
     diag_offset_width(s->diags, call->args.at[2]->span, element, over);
+  if (from.n > 0)
+    dsd_hold_messages(s, mark, &from);
   if (n.known && dsd_is_comptime(s, dsd)) {
     IrDesc desc = desc_of(s, dsd);
     desc.desc.base = (uint16_t)(desc.desc.base + n.value * (int64_t)bytes);

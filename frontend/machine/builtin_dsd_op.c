@@ -643,6 +643,32 @@ static void warn_of_index(Sema *s, const DsdOp *op)
     diag_index_not_used(s->diags, op->settings.span, op->name);
 }
 
+static void warn_of_operands(Sema *s, const DsdOp *op)
+{
+  const VecOpInfo *info = &vecops[op->row->op];
+  warn_of_width(s, op, &op->dest, info->dst);
+  warn_of_width(s, op, &op->src0, slot_elem(op, 0));
+  warn_of_width(s, op, &op->src1, slot_elem(op, 1));
+  warn_of_nothing(s, &op->dest);
+  warn_of_nothing(s, &op->src0);
+  warn_of_nothing(s, &op->src1);
+  warn_of_index(s, op);
+}
+
+/* The same, with what the variables hold that operands were read from. */
+static void warn_of_variables(Sema *s, DsdOp op)
+{
+  DsdVariables from = {0};
+  op.dest.value = dsd_presume(s, op.dest.value, &from);
+  op.src0.value = dsd_presume(s, op.src0.value, &from);
+  op.src1.value = dsd_presume(s, op.src1.value, &from);
+  if (from.n == 0)
+    return;
+  size_t mark = diags_mark(s->diags);
+  warn_of_operands(s, &op);
+  dsd_hold_messages(s, mark, &from);
+}
+
 static bool check_op(Sema *s, DsdOp *op)
 {
   if (!check_dest(s, &op->dest, op->name))
@@ -663,13 +689,8 @@ static bool check_op(Sema *s, DsdOp *op)
                       "the pointer must lead to a variable of the result's type");
   }
   const VecOpInfo *info = &vecops[op->row->op];
-  warn_of_width(s, op, &op->dest, info->dst);
-  warn_of_width(s, op, &op->src0, slot_elem(op, 0));
-  warn_of_width(s, op, &op->src1, slot_elem(op, 1));
-  warn_of_nothing(s, &op->dest);
-  warn_of_nothing(s, &op->src0);
-  warn_of_nothing(s, &op->src1);
-  warn_of_index(s, op);
+  warn_of_operands(s, op);
+  warn_of_variables(s, *op);
   if (!fifo_holds(s, op, &op->dest, info->dst) || !fifo_holds(s, op, &op->src1, info->src))
     return false;
   warn_of_fifo_width(s, &op->dest, info->dst);

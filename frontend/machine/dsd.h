@@ -29,6 +29,17 @@ typedef struct {
 } TensorParts;
 /* False after reporting. */
 bool tensor_parts(Sema *s, const NodeTensorAccess *n, TensorParts *parts);
+
+/* ---- dsd_variable.c ---- */
+/* The variables that DSDs were read from: globals, and locals of functions. */
+enum { MOST_DSD_VARIABLES = 3 };
+typedef struct { uint32_t n; DsdVariable at[MOST_DSD_VARIABLES]; } DsdVariables;
+/* What a DSD that was read from a variable is if nothing writes the variable after its declaration;
+ * the variable joins `from`.  Any other operand as it is. */
+Operand dsd_presume(const Sema *s, Operand o, DsdVariables *from);
+/* Messages since `mark` rest on that: they wait until the whole program is known. */
+void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from);
+
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* Elements that an operation moves; 0: not known.  A control wavelet may end it before. */

@@ -84,6 +84,10 @@ typedef struct {
   unsigned moved_bytes;    /* of the elements of the first operation on it; 0: there is none yet */
   Span moved_span;         /* that operation's */
 } Fifo;
+/* A variable that holds a DSD: a Global, or the place of a local one in its function. */
+typedef struct { bool is_local; uint32_t global; IrFuncId func; IrValue place; } DsdVariable;
+/* Messages that count if nothing writes any of the variables. */
+typedef struct { uint32_t n; const DsdVariable *variables; const TakenDiags *taken; } HeldMessages;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
@@ -115,10 +119,12 @@ typedef struct MachineSetup {
   uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
   Span flushed_span[2][MAX_QUEUES];      /* where the queue is flushed first; off 0: nowhere */
   StrId color_names[MAX_COLORS];
-  /* Of fabric DSDs that are data of variables: colors by direction (0 input), and the tasks that
-   * their actions name, by ActionKind. */
-  uint32_t stored_colors[2];
+  /* Of fabric DSDs that are data of variables: how many by direction (0 input) and color, and the
+   * tasks that their actions name, by ActionKind. */
+  uint32_t stored_dsds[2][MAX_COLORS];
   uint64_t stored_tasks[ACT_TERMINATE + 1];
+  HeldMessages *held;                    /* stb_ds array */
+  const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);

@@ -31,6 +31,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->misbound);
   arrfree(setup->clashes);
   arrfree(setup->fifos);
+  arrfree(setup->held);
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
@@ -430,7 +431,7 @@ IrDesc setup_stored_desc(Sema *s, IrDesc stored)
   const Descriptor *d = &desc.desc;
   if (d->kind == DESC_FABIN || d->kind == DESC_FABOUT) {
     if (d->color < MAX_COLORS)
-      s->setup->stored_colors[d->kind == DESC_FABOUT] |= 1u << d->color;
+      s->setup->stored_dsds[d->kind == DESC_FABOUT][d->color]++;
     for (ActionKind kind = ACT_ACTIVATE; kind <= ACT_UNBLOCK; kind++)
       s->setup->stored_tasks[kind] |=
         setup_task_of(d->done, kind) | setup_task_of(d->on_control, kind);

@@ -181,6 +181,8 @@ typedef struct {
   Span span;
 } UnsetLocal;
 typedef struct { IrFuncId func; IrValue call; Span span; } LoneCall;
+/* A local `var` of a DSD type whose declaration gives it a known value. */
+typedef struct { IrFuncId func; IrValue place; PoolId value; } LocalDsd;
 /* For lint_loops.c: a `while` of the program.  Its blocks are those from `head` up to `end`; the
  * condition has those in front of `done`, which is behind the loop. */
 typedef struct { IrFuncId func; IrBlockId head, done; uint32_t end; Span condition; } CodeLoop;
@@ -199,6 +201,7 @@ struct Sema {
   UnsetLocal *unset_locals;
   LoneCall *lone_calls;
   CodeLoop *loops;
+  LocalDsd *local_dsds;
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */

@@ -174,6 +174,8 @@ static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
   if (n->init == NULL)
     return declare_unset(s, n, place);
   place_init(s, place, o);
+  if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_DSD)
+    arrput(s->local_dsds, ((LocalDsd){s->b.func, place.ir, o.value}));
   return place;
 }
 

@@ -1,0 +1,148 @@
+/* Variables that hold DSDs and that nothing writes: the warnings take what they hold for known.
+ *
+ * A variable counts if all that its program does with its address is to load from there.  A store,
+ * or an address that goes anywhere else, may change it. */
+#include "frontend/layout/layout.h"
+
+#include <stb_ds.h>
+
+/* ---- globals --------------------------------------------------------------------------------- */
+
+static void note_uses(const IrFunc *f, const IrValue *args, uint32_t n, uint8_t use, uint8_t *uses)
+{
+  for (uint32_t i = 0; i < n; i++) {
+    const IrInsn *value = &f->insns[args[i].raw];
+    if (value->op == IR_global_addr)
+      uses[value->u.global.raw] |= use;
+  }
+}
+
+static void note_function(const IrFunc *f, uint8_t *uses)
+{
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    const IrInsn *insn = &f->insns[i];
+    if (insn->dead)
+      continue;
+    uint8_t use = insn->op == IR_load ? GLOBAL_LOADED : GLOBAL_USED_OTHERWISE;
+    note_uses(f, insn->args, insn->n_args, use, uses);
+    for (uint32_t t = 0; t < ir_target_count(insn); t++)
+      note_uses(f, insn->u.targets[t].args, insn->u.targets[t].n_args, GLOBAL_USED_OTHERWISE,
+                uses);
+  }
+}
+
+const uint8_t *lint_uses_of_globals(const Sema *s)
+{
+  const IrModule *ir = s->ir;
+  uint8_t *uses = arena_many(s->arena, uint8_t, ir->n_globals + 1);
+  for (uint32_t f = 0; f < ir->n_funcs; f++)
+    note_function(&ir->funcs[f], uses);
+  for (uint32_t g = 0; g < ir->n_globals; g++)
+    for (uint32_t r = 0; r < ir->globals[g].n_relocs; r++)
+      if (!ir->globals[g].relocs[r].is_func)
+        uses[ir->globals[g].relocs[r].target] |= GLOBAL_USED_OTHERWISE;
+  return uses;
+}
+
+bool lint_is_exported(const Sema *s, uint32_t global)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
+    if (!s->setup->exports[i].is_func && s->setup->exports[i].target == global)
+      return true;
+  return false;
+}
+
+/* ---- locals ---------------------------------------------------------------------------------- */
+
+/* The one value that the function stores to its variable; none: it stores several, or does
+ * something else with the address than to load from there. */
+static IrValue only_store(const IrFunc *f, IrValue place)
+{
+  IrValue stored = IR_NO_VALUE;
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    const IrInsn *insn = &f->insns[i];
+    for (uint32_t a = 0; a < insn->n_args && !insn->dead; a++) {
+      if (!ir_value_eq(insn->args[a], place) || insn->op == IR_load)
+        continue;
+      if (insn->op != IR_store || a != 0 || !ir_value_is_none(stored))
+        return IR_NO_VALUE;
+      stored = insn->args[1];
+    }
+    for (uint32_t t = 0; t < ir_target_count(insn) && !insn->dead; t++)
+      for (uint32_t a = 0; a < insn->u.targets[t].n_args; a++)
+        if (ir_value_eq(insn->u.targets[t].args[a], place))
+          return IR_NO_VALUE;
+  }
+  return stored;
+}
+
+IrValue lint_held_value(const IrFunc *f, IrValue v)
+{
+  const IrInsn *load = &f->insns[v.raw];
+  if (load->op != IR_load || !ir_type_is_dsd(load->type) ||
+      f->insns[load->args[0].raw].op != IR_alloca)
+    return v;
+  IrValue stored = only_store(f, load->args[0]);
+  return ir_value_is_none(stored) ? v : stored;
+}
+
+/* ---- what the checks get --------------------------------------------------------------------- */
+
+const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v)
+{
+  const IrInsn *insn = &f->insns[v.raw];
+  if (insn->op == IR_dsd_const)
+    return insn->u.desc;
+  if (insn->op != IR_load || !ir_type_is_dsd(insn->type))
+    return NULL;
+  const IrInsn *place = &f->insns[insn->args[0].raw];
+  return place->op == IR_global_addr ? s->setup->constant_dsds[place->u.global.raw] : NULL;
+}
+
+static bool is_written(const Sema *s, const uint8_t *uses, const DsdVariable *v)
+{
+  if (v->is_local)
+    return ir_value_is_none(only_store(&s->ir->funcs[v->func.raw], v->place));
+  return uses[s->globals[v->global].ir.raw] & GLOBAL_USED_OTHERWISE ||
+         lint_is_exported(s, v->global);
+}
+
+static void report_held(Sema *s, const uint8_t *uses)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->held); i++) {
+    const HeldMessages *held = &s->setup->held[i];
+    uint32_t n_unwritten = 0;
+    while (n_unwritten < held->n && !is_written(s, uses, &held->variables[n_unwritten]))
+      n_unwritten++;
+    if (n_unwritten == held->n)
+      diags_put_back(s->diags, held->taken);
+  }
+}
+
+/* The descriptor of a variable that nothing writes; NULL. */
+static const IrDesc *constant_dsd(Sema *s, const uint8_t *uses, uint32_t global)
+{
+  const Global *g = &s->globals[global];
+  DsdVariable variable = {.global = global};
+  if (pool_is_none(g->init) || pool_kind(s->pool, g->init) != PK_DSD || ir_global_is_none(g->ir) ||
+      is_written(s, uses, &variable))
+    return NULL;
+  IrDesc *desc = arena_new(s->arena, IrDesc);
+  *desc = setup_resolve(s, pool_key(s->pool, g->init).u.dsd.desc);
+  if (!ir_global_is_none(desc->global))
+    desc->global = s->globals[desc->global.raw].ir;
+  return desc;
+}
+
+void lint_variables(Sema *s)
+{
+  const uint8_t *uses = lint_uses_of_globals(s);
+  const IrDesc **constant = arena_many(s->arena, const IrDesc *, s->ir->n_globals + 1);
+  report_held(s, uses);
+  for (uint32_t i = 0; i < arrlenu(s->globals); i++) {
+    const IrDesc *desc = constant_dsd(s, uses, i);
+    if (desc)
+      constant[s->globals[i].ir.raw] = desc;
+  }
+  s->setup->constant_dsds = constant;
+}
