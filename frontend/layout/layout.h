@@ -3,7 +3,7 @@
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
  * tile_class.c, effects.c, lint.c, lint_fifos.c, lint_locals.c, lint_loops.c, lint_pointers.c,
- * lint_unblocks.c, lint_unused.c. */
+ * lint_rows.c, lint_unblocks.c, lint_unused.c, lint_variables.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -62,6 +62,11 @@ uint32_t lint_streamed_colors(Sema *s);
 void lint_declarations(Sema *s);
 /* After the layout block. */
 void lint_memcpy_size(Sema *s);
+
+/* ---- lint_rows.c ----------------------------------------------------------------------------- */
+
+/* Warns of tiles that get the parameters of <memcpy/get_params> for their row as a column. */
+void lint_rows(Sema *s);
 
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 

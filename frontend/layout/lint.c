@@ -89,6 +89,7 @@ static void warn_of_columns(Sema *s, const LayoutResult *layout)
 {
   const Node *seen = NULL, *told = NULL;
   const NodeInt *fixed = NULL;
+  lint_rows(s);
   for (uint32_t t = 0; t < layout->width * layout->height; t++) {
     const Node *params = layout->tiles[t].params_node;
     if (params != seen)

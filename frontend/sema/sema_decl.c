@@ -416,6 +416,14 @@ static PoolId import_name(Sema *s, const Decl *d)
   return POOL(NONE);
 }
 
+/* A default that a binding replaces, but which could not be the parameter's value. */
+static void check_default(Sema *s, const Node *init, PoolId type)
+{
+  NodeKind kind = node_kind(init);
+  if (kind == ND_INT || kind == ND_FLOAT || kind == ND_BOOL)
+    sema_coerce(s, sema_comptime_operand(s, init, type), type, init->span);
+}
+
 /* The binding of a parameter, its default, or an error.  {} means "not given" where a default says
  * what then holds: members of <memcpy/get_params> that no stream has are handed on like that. */
 static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init)
@@ -428,6 +436,8 @@ static Operand param_value(Sema *s, const Decl *d, PoolId type, const Node *init
     bound = import_name(s, d);
   bool has_typed_default = init != NULL && !pool_is_none(type) && !pool_eq(type, POOL(VOID));
   bool leaves_default = has_typed_default && pool_eq(bound, POOL(VOID_VALUE));
+  if (has_typed_default)
+    check_default(s, init, type);
   if (!pool_is_none(bound) && !leaves_default)
     return bound_value(s, d, type, bound);
   if (init != NULL)

@@ -61,9 +61,12 @@ static const char *try_both(Arena *arena, const char *dir, const char *name)
   return path ? path : try_file(arena, dir, name, ".csl");
 }
 
-static const char *find_library(SourceFiles *files, const char *name)
+/* The folders of libraries: the standard library's, then those of --import-path. */
+enum { FROM_STANDARD = 0, FROM_IMPORT_PATHS = 1 };
+
+static const char *find_library(SourceFiles *files, const char *name, size_t from)
 {
-  for (size_t i = 0; i < arrlenu(files->library_dirs); i++) {
+  for (size_t i = from; i < arrlenu(files->library_dirs); i++) {
     const char *path = try_file(files->arena, files->library_dirs[i], name, ".csl");
     if (!path)
       path = try_file(files->arena, files->library_dirs[i], name, "");
@@ -75,7 +78,7 @@ static const char *find_library(SourceFiles *files, const char *name)
 
 bool files_has_library(SourceFiles *files, const char *name)
 {
-  return strchr(name, '/') == NULL && find_library(files, name) != NULL;
+  return strchr(name, '/') == NULL && find_library(files, name, FROM_STANDARD) != NULL;
 }
 
 static const SourceOverlay *find_overlay(const SourceFiles *files, const char *path)
@@ -93,14 +96,14 @@ static const char *find_file(SourceFiles *files, const char *path, const Ast *im
   if (!importer && find_overlay(files, path))
     return path;
   if (length > 2 && path[0] == '<' && path[length - 1] == '>')
-    return find_library(files, arena_copy_text(arena, path + 1, length - 2));
+    return find_library(files, arena_copy_text(arena, path + 1, length - 2), FROM_STANDARD);
   if (path[0] == '/' || !importer)
     return is_file(path) ? path : NULL;
   const char *found =
     try_both(arena, dir_of(arena, source_path(files->sources, importer->file)), path);
   if (!found)
     found = try_both(arena, files->main_dir, path);
-  return found ? found : find_library(files, path);
+  return found ? found : find_library(files, path, FROM_IMPORT_PATHS);
 }
 
 /* A file of the folder whose name is like `name`, without its ".csl" if `is_library`. */
@@ -132,6 +135,8 @@ static void suggest_file(SourceFiles *files, const char *path, const Ast *import
     for (size_t i = 0; i < arrlenu(files->library_dirs) && !near; i++)
       near = nearest_file(arena, files->library_dirs[i], name, true);
     near = near ? arena_printf(arena, "<%s>", near) : NULL;
+  } else if (find_library(files, path, FROM_STANDARD)) {
+    near = arena_printf(arena, "<%s>", path);
   } else if (importer && !strchr(path, '/')) {
     const char *folder = dir_of(arena, source_path(files->sources, importer->file));
     near = nearest_file(arena, folder[0] ? folder : ".", path, false);
