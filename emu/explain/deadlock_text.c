@@ -627,7 +627,8 @@ static const char *sender_help(Report *r, const Unit *end)
     if (t->output[q].use.color == end->index && is_of_halves(r, end->tile, t->output[q].use))
       return "a sender is missing or sends too little: compare the extents of both sides and their "
              "simd_mode, which says whether a wavelet has one element of 16 bits or two";
-  return "a sender is missing or sends too little: compare the extents of both sides";
+  return "a sender is missing or sends too little: compare the extents of both sides, and see that "
+         "what starts the rest is there, such as the activation of the next task";
 }
 
 /* For wavelets that stay in an input queue: `end` is END_NOBODY_READS. */
