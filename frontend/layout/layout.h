@@ -2,8 +2,8 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
- * tile_class.c, effects.c, lint.c, lint_fifos.c, lint_locals.c, lint_loops.c, lint_pointers.c,
- * lint_rows.c, lint_unblocks.c, lint_unused.c, lint_variables.c. */
+ * tile_class.c, effects.c, lint.c, lint_endless.c, lint_fifos.c, lint_locals.c, lint_loops.c,
+ * lint_pointers.c, lint_rows.c, lint_unblocks.c, lint_unused.c, lint_variables.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -93,6 +93,11 @@ bool lint_is_exported(const Sema *s, uint32_t global);
 IrValue lint_held_value(const IrFunc *f, IrValue v);
 /* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
 const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
+
+/* ---- lint_endless.c -------------------------------------------------------------------------- */
+
+/* Warns of operations without an end that keep the task from what follows. */
+void lint_endless(Sema *s);
 
 /* ---- lint_launches.c ------------------------------------------------------------------------ */
 

@@ -425,6 +425,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
   if (diags_error_count(diags) > errors)
     return false;
   lint_program(s);
+  lint_endless(s);
   lint_fifos(s);
   lint_unblocks(s);
   lint_launches(s);
