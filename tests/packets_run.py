@@ -6,6 +6,7 @@ import harness
 
 NOBODY = 0xffff              # in the place of a receiver: this tile sends no more
 PROGRAM = "tests/stdlib/packets/layout.csl"
+OF_A_STREAM = 20             # packets
 # How the receivers of a pattern are drawn.
 PATTERNS = ("any tile", "one tile", "half of all to one tile", "a tile of a row", "neighbours",
             "one receiver for each tile", "mirrored", "one tile sends")
@@ -38,11 +39,12 @@ def pattern(random, kind, width, height, count):
     return anyone
 
 
-def build(folder, width, height, count, longest=8, window=1, delay=0, arch="wse2"):
+def build(folder, width, height, count, longest=8, window=1, delay=0, arch="wse2",
+          checks=True):
     image = folder / "packets.bin"
     harness.compile(PROGRAM, image, f"--arch={arch}", params={
         "width": width, "height": height, "count": count, "longest": longest, "window": window,
-        "delay": delay})
+        "delay": delay, "checks": str(checks).lower()})
     return image
 
 
@@ -77,20 +79,73 @@ def run(folder, image, targets, lengths, width, height, engine="fast", timeout=9
     return harness.stats(folder / "s.json")["cycles"], times
 
 
+def between(folder, image, width, height, source, target, words, count=1, most=1):
+    """Cycles from the sending of the first of `count` packets between two tiles of an idle network
+    to the coming of the last one. The image is for `most` packets."""
+    targets = numpy.full((width * height, most), NOBODY)
+    targets[source, :count] = target
+    _, times = run(folder, image, targets, numpy.full(targets.shape, words), width, height)
+    return int(times[target, 1] - times[source, 0])
+
+
+def interval(folder, arch, window, *ends):
+    """Cycles from one packet to the next, late in a stream between two tiles."""
+    width, height, _, _, words = ends
+    image = build(folder, width, height, 2 * OF_A_STREAM, words, window, arch=arch, checks=False)
+    half, whole = (between(folder, image, *ends, count, 2 * OF_A_STREAM)
+                   for count in (OF_A_STREAM, 2 * OF_A_STREAM))
+    return (whole - half) / OF_A_STREAM
+
+
 def latencies(folder, width, height, arch):
     """(distance, cycles) of a packet of one word between tile 0 and each other tile, alone."""
-    size = width * height
     image = build(folder, width, height, 1, arch=arch)
-    found = []
-    for to in range(1, size):
-        targets = numpy.full((size, 1), NOBODY)
-        targets[0, 0] = to
-        _, times = run(folder, image, targets, numpy.ones((size, 1), int), width, height)
-        found.append((to % width + to // width, int(times[to, 1] - times[0, 0])))
-    return found
+    return [(to % width + to // width, between(folder, image, width, height, 0, to, 1))
+            for to in range(1, width * height)]
 
 
 def line_through(found):
     """Cycles at distance 0 and per tile, by least squares."""
     step, first = numpy.polyfit(*zip(*found), 1)
     return f"{first:.0f}", f"{step:.0f}"
+
+
+# ---- the model ----------------------------------------------------------------------------------
+
+def predicted(arch, pattern, words=1, ends=(1, 0), window=1):
+    """`ends`: how many columns and rows the receiver is away."""
+    return int(harness.run([
+        harness.tool("wse-model"), "predict", "--op=packets", f"--pattern={pattern}",
+        f"--grid={ends[0] + 1}x{ends[1] + 1}", f"--len={words}", f"--step={window}",
+        f"--arch={arch}"]).out)
+
+
+def passed(width, source, target):
+    """The tiles between two: first along the column, then along the row."""
+    x, y = source % width, source // width
+    tiles = []
+    while (x, y) != (target % width, target // width):
+        if y != target // width:
+            y += 1 if y < target // width else -1
+        else:
+            x += 1 if x < target % width else -1
+        tiles.append(y * width + x)
+    return tiles[:-1]
+
+
+def least_cycles(arch, targets, lengths, width):
+    """What the model says the busiest tile needs at least. Packets to oneself are not counted."""
+    sends, takes, passes = (predicted(arch, name) - 1 for name in ("sends", "takes", "passes"))
+    passes_credit = predicted(arch, "passes-credit")
+    busy = numpy.zeros(len(targets), int)
+    for source, row in enumerate(zip(targets, lengths)):
+        for target, words in zip(*row):
+            if target == NOBODY or target == source:
+                continue
+            busy[source] += sends + words
+            busy[target] += takes + words
+            for tile in passed(width, source, target):
+                busy[tile] += passes + words
+            for tile in passed(width, target, source):
+                busy[tile] += passes_credit
+    return int(busy.max())

@@ -1,9 +1,13 @@
 """<collectives/packets>: the short form of the claim packets."""
+import re
+
 import numpy
 import pytest
 
 import harness
 import packets_run as packets
+
+PAGE = harness.ROOT / "docs" / "collectives.md"
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
@@ -37,3 +41,40 @@ def test_mistakes_are_reported(tmp_path, text, params):
     done = harness.compile(packets.PROGRAM, tmp_path / "o.bin", expect=1, params={
         "width": 2, "height": 2, "count": 1, "longest": 1, "window": 1, "delay": 0, **params})
     assert text in done.err
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_model(tmp_path, arch):
+    """The latency, the interval of a stream, and the bound for a hot spot, at a point of each."""
+    image = packets.build(tmp_path, 4, 3, 1, 9, arch=arch)
+    latency = packets.between(tmp_path, image, 4, 3, 0, 11, 9)
+    assert latency == pytest.approx(packets.predicted(arch, "latency", 9, (3, 2)), rel=0.05, abs=16)
+    for window in (1, 2):
+        interval = packets.interval(tmp_path, arch, window, 6, 1, 1, 4, 5)
+        predicted = packets.predicted(arch, "interval", 5, (3, 0), window)
+        assert interval == pytest.approx(predicted, rel=0.05, abs=16)
+    image = packets.build(tmp_path, 4, 3, 10, 4, 2, arch=arch, checks=False)
+    targets, lengths = numpy.full((12, 10), 5), numpy.full((12, 10), 4)
+    cycles, _ = packets.run(tmp_path, image, targets, lengths, 4, 3)
+    least = packets.least_cycles(arch, targets, lengths, 4)
+    assert least <= cycles <= 1.25 * least
+
+
+def test_model_is_for_two_tiles():
+    done = harness.run([harness.tool("wse-model"), "predict", "--op=packets", "--pattern=latency",
+                        "--pes=1", "--len=1"], expect=2)
+    assert "the pattern needs another shape or root" in done.err
+
+
+def page_formulas(pattern):
+    """What the page's row says on wse2 and on wse3."""
+    row = re.search(rf"^\| `{pattern}`[^|]*\| (.*) \| (.*) \|$", PAGE.read_text(), re.M)
+    return dict(zip(("wse2", "wse3"), (f.replace("d (", "d * (").replace("/", "//")
+                                       for f in row.groups())))
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("pattern", ["latency", "sends", "takes", "passes", "passes-credit"])
+def test_page_has_the_formulas_of_the_model(pattern, arch):
+    said = eval(page_formulas(pattern)[arch], {"n": 13, "d": 5})
+    assert packets.predicted(arch, pattern, 13, (3, 2)) == said

@@ -90,7 +90,10 @@ static void print_help(void)
        "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
        "                   calls with a completion task: allgather, reduce-scatter (also with\n"
        "                   whole and halves, the schemes of rings both ways); with line:\n"
-       "                   alltoall, scan, exclusive-scan, barrier, gather, scatter\n"
+       "                   alltoall, scan, exclusive-scan, barrier, gather, scatter;\n"
+       "                   packets, from one end or corner to the other: with latency, interval\n"
+       "                   (cycles from one to the next), and what each costs the processor of\n"
+       "                   a tile: sends, takes, passes, passes-credit\n"
        "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
        "                   reduce also ring, jump-chain, jump-tree, jump-two-phase, and with a\n"
        "                   completion task task-star, task-chain and so on;\n"
@@ -103,7 +106,8 @@ static void print_help(void)
        "  --len=B          elements of a vector\n"
        "  --tr=T           cycles between a processor and its router (default 2; 5 on wse3)\n"
        "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
-       "                   butterfly: members of a group (default 2)\n"
+       "                   butterfly: members of a group (default 2);\n"
+       "                   packets: the window (default 1)\n"
        "  --root=R         tile that gets the result (default 0); of a grid: R,R2\n"
        "  --size=MxNxK     of gemm, on P x P tiles or W x H\n"
        "  --equation=E     1 to 9 (default: all): 1, 2 MASTER; 3 to 5 SUMMA by vectors, 6 to 8 by\n"
@@ -299,7 +303,7 @@ static int check_query(const Query *q)
                                     "allgather",      "reduce-scatter",
                                     "alltoall",       "scan",      "exclusive-scan",
                                     "barrier",        "gather",    "scatter",
-                                    NULL};
+                                    "packets",        NULL};
   if (!one_of(q->command, commands))
     return usage_error("no such command", q->command);
   if (strcmp(q->command, "gemm") == 0)
@@ -309,7 +313,8 @@ static int check_query(const Query *q)
   bool is_tree = strcmp(q->command, "tree") == 0;
   if (!is_tree && !one_of(q->op, ops))
     return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, "
-                       "alltoall, scan, exclusive-scan, barrier, gather or scatter", q->op);
+                       "alltoall, scan, exclusive-scan, barrier, gather, scatter or packets",
+                       q->op);
   if (q->length == 0)
     return usage_error("--len is missing", NULL);
   if ((q->tiles == 0) == (q->grid[0] == 0))

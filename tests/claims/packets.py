@@ -3,7 +3,11 @@
 spots, with receivers that pause: no loss, no reordering between a pair, no deadlock; and the
 latency against the distance, whose line docs/collectives.md states.
 
-PATTERNS sets another number.  About 4 minutes.
+The model at random points of both machines, on lines and rectangles: the latency of a packet alone
+and the cycles from one packet to the next, both within 5 % + 16; and no random pattern takes fewer
+cycles than its busiest tile needs, nor hot spots 1.25 times as many.
+
+PATTERNS and POINTS (of the model, 60 per machine) set other numbers.  About 4 minutes.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -11,15 +15,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy
 
 from claims import Claims, harness
+from collectives_run import log_uniform
 import packets_run as packets
 
 PATTERNS = int(os.environ.get("PATTERNS", "10000"))
+POINTS = int(os.environ.get("POINTS", "60"))
 PAGE = harness.ROOT / "docs" / "collectives.md"
 WIDTH = HEIGHT = 8
 OF_A_RUN = 250           # patterns, one behind the other without a barrier
 OF_A_TILE = 4            # packets in a pattern
 LONGEST = 8
 CYCLES_PER_STEP = {"wse2": 100, "wse3": 85}      # of a packet of one word, from tile to tile
+
+OF_MODEL, CYCLES_OF_MODEL = 0.05, 16
+LONGEST_ALONE = 40           # words; a tile has room for 3 of each of 64 senders
+HOT_SPOT, OF_HOT_SPOT = 1, 1.25                  # its place in packets.PATTERNS
 
 
 def run_patterns(folder, i):
@@ -43,6 +53,53 @@ def run_patterns(folder, i):
     return 0
 
 
+def off_the_model(measured, predicted):
+    """By how much more than the bound allows; negative within it."""
+    return abs(measured - predicted) - OF_MODEL * measured - CYCLES_OF_MODEL
+
+
+def worst_of_pairs(folder, arch, random):
+    """Of random pairs of tiles, the worst latency and the worst interval."""
+    alone, in_turn = [], []
+    for _ in range(POINTS):
+        width, height = [(12, 1), (1, 12), (8, 8), (5, 3)][int(random.integers(4))]
+        source, target = (int(tile) for tile in random.choice(width * height, 2, replace=False))
+        ends = (abs(target % width - source % width), abs(target // width - source // width))
+        words, window = log_uniform(random, 1, LONGEST_ALONE), int(random.integers(1, 4))
+        pair = (width, height, source, target, words)
+        image = packets.build(folder, width, height, 1, words, arch=arch)
+        alone.append(off_the_model(packets.between(folder, image, *pair),
+                                   packets.predicted(arch, "latency", words, ends)))
+        in_turn.append(off_the_model(packets.interval(folder, arch, window, *pair),
+                                     packets.predicted(arch, "interval", words, ends, window)))
+    return max(alone), max(in_turn)
+
+
+def over_the_bound(folder, arch, kind, random):
+    """Cycles of a random pattern on a random rectangle, over those of its busiest tile."""
+    width, height = (int(side) for side in random.integers(3, WIDTH + 1, 2))
+    count = int(random.integers(5, 30))
+    image = packets.build(folder, width, height, count, LONGEST, int(random.integers(1, 4)),
+                          arch=arch, checks=False)
+    targets = packets.pattern(random, kind, width, height, count)
+    lengths = random.integers(1, LONGEST + 1, targets.shape)
+    cycles, _ = packets.run(folder, image, targets, lengths, width, height)
+    return cycles / packets.least_cycles(arch, targets, lengths, width)
+
+
+def check_model(claims, arch):
+    random = harness.commit_random(f"model of packets {arch}")
+    alone, in_turn = worst_of_pairs(claims.scratch, arch, random)
+    claims.at_most(f"{arch}: latency off the model, beyond 5 % + 16", alone, 0, "cycles")
+    claims.at_most(f"{arch}: interval off the model, beyond 5 % + 16", in_turn, 0, "cycles")
+    kinds = [k % len(packets.PATTERNS) for k in range(max(POINTS // 2, len(packets.PATTERNS)))]
+    found = [(k, over_the_bound(claims.scratch, arch, k, random)) for k in kinds]
+    claims.at_least(f"{arch}: random patterns, cycles over those of the busiest tile",
+                    min(ratio for _, ratio in found), 1)
+    claims.at_most(f"{arch}: the same, of hot spots",
+                   max(ratio for k, ratio in found if k == HOT_SPOT), OF_HOT_SPOT)
+
+
 def main():
     claims = Claims()
     runs = -(-PATTERNS // OF_A_RUN)
@@ -62,6 +119,7 @@ def main():
         line = "{} cycles and {} per tile".format(*packets.line_through(found))
         claims.check(f"{arch}: the line through them is on the page", line, "stated",
                      f"{line} on {arch}" in " ".join(PAGE.read_text().split()))
+        check_model(claims, arch)
     claims.finish()
 
 
