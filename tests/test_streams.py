@@ -514,3 +514,20 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
 ])
 def test_mistakes_are_told(tmp_path, text, role, module, params):
     assert re.search(re.escape(text), compiled(tmp_path, role, module, params))
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("width, height", [(1, 5), (1, 13), (5, 1), (13, 1), (4, 6)])
+def test_model_of_a_broadcast_from_any_tile_knows_lines(tmp_path, width, height, arch):
+    config = {"kind": streams.BROADCAST_ANY, "width": width, "height": height, "root": 0,
+              "element": 0, "shape": lines.RECTANGLE}
+    for n in (1, 30):
+        cycles, model = streams.cycles_of_a_root(tmp_path, config, n, arch)
+        assert abs(cycles - model) <= 20, (n, cycles, model)
+
+
+def test_a_broadcast_along_a_row_asks_for_no_row(tmp_path):
+    """It takes 9 cycles more if it does."""
+    config = {"kind": streams.BROADCAST_ANY, "width": 5, "height": 1, "root": 0, "element": 0,
+              "shape": lines.RECTANGLE}
+    assert streams.cycles_of_a_root(tmp_path, config, 1, "wse2")[0] <= 102
