@@ -1,4 +1,4 @@
-/* Operations without an end that nobody has sent to the background: what follows them never runs.
+/* Operations without an end that are not in the background: what follows them never runs.
  *
  * Published programs give such operations the largest extent.  A control wavelet may end one, and a
  * program that looks at the result knows that a FIFO may. */
