@@ -120,6 +120,12 @@ def values_alive_at_once(count):
     return read + " ".join(f"n ^= v{k};" for k in range(count))
 
 
+def dsds_in_locals(count):
+    """The checks take each for known, as nothing writes it after its declaration."""
+    return " ".join(f"var d{k} = @get_dsd(mem1d_dsd, .{{ .base_address = &a, .extent = 3 }}); "
+                    f"@add16(d{k}, d{k}, 1);" for k in range(count))
+
+
 def program_of(body_of, count):
     """The body of the task, and functions if it calls any of its own."""
     made = body_of(count)
@@ -140,6 +146,7 @@ def program_of(body_of, count):
     (loops_that_call, 200, ["-O1", "--emit=ir"]),
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
     (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
+    (dsds_in_locals, 600, ["-O1", "--emit=ir"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, program_of(body_of, n), *options)

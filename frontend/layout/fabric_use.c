@@ -99,7 +99,7 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
 /* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
 static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDesc *known)
 {
-  IrValue value = lint_held_value(f, v);
+  IrValue value = lint_held_value(s, f, v);
   const IrInsn *insn = &f->insns[value.raw];
   const IrDesc *constant = lint_constant_dsd(s, f, value);
   bool is_known = constant != NULL;

@@ -90,7 +90,7 @@ const uint8_t *lint_uses_of_globals(const Sema *s);
 bool lint_is_exported(const Sema *s, uint32_t global);
 /* What a local variable that was read holds, if only its declaration writes it; other values as
  * they are. */
-IrValue lint_held_value(const IrFunc *f, IrValue v);
+IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v);
 /* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
 const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
 

@@ -294,7 +294,7 @@ static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descript
 {
   uint16_t flags = 0;
   for (;;) {
-    v = lint_held_value(f, v);
+    v = lint_held_value(s, f, v);
     const IrInsn *insn = &f->insns[v.raw];
     const IrDesc *known = lint_constant_dsd(s, f, v);
     if (known) {

@@ -54,35 +54,60 @@ bool lint_is_exported(const Sema *s, uint32_t global)
 
 /* ---- locals ---------------------------------------------------------------------------------- */
 
-/* The one value that the function stores to its variable; none: it stores several, or does
- * something else with the address than to load from there. */
-static IrValue only_store(const IrFunc *f, IrValue place)
+/* What a function stores to its variables, by the value that is the variable's place; no value: it
+ * stores several, or does something else with the place than to load from there. */
+typedef struct { const IrFunc *f; IrValue *stored; bool *is_lost; } Stores;
+
+static void note_place(Stores *stores, const IrInsn *insn, uint32_t arg)
 {
-  IrValue stored = IR_NO_VALUE;
-  for (uint32_t i = 1; i < f->n_insns; i++) {
-    const IrInsn *insn = &f->insns[i];
-    for (uint32_t a = 0; a < insn->n_args && !insn->dead; a++) {
-      if (!ir_value_eq(insn->args[a], place) || insn->op == IR_load)
-        continue;
-      if (insn->op != IR_store || a != 0 || !ir_value_is_none(stored))
-        return IR_NO_VALUE;
-      stored = insn->args[1];
-    }
-    for (uint32_t t = 0; t < ir_target_count(insn) && !insn->dead; t++)
-      for (uint32_t a = 0; a < insn->u.targets[t].n_args; a++)
-        if (ir_value_eq(insn->u.targets[t].args[a], place))
-          return IR_NO_VALUE;
-  }
-  return stored;
+  uint32_t place = insn->args[arg].raw;
+  if (stores->f->insns[place].op != IR_alloca || insn->op == IR_load)
+    return;
+  bool is_first = insn->op == IR_store && arg == 0 && ir_value_is_none(stores->stored[place]);
+  stores->is_lost[place] |= !is_first;
+  stores->stored[place] = stores->is_lost[place] ? IR_NO_VALUE : insn->args[1];
 }
 
-IrValue lint_held_value(const IrFunc *f, IrValue v)
+static void note_passed(Stores *stores, const IrTarget *target)
+{
+  for (uint32_t i = 0; i < target->n_args; i++) {
+    stores->is_lost[target->args[i].raw] = true;
+    stores->stored[target->args[i].raw] = IR_NO_VALUE;
+  }
+}
+
+static IrValue *find_stores(const IrFunc *f, Arena *arena)
+{
+  Stores stores = {f, arena_many(arena, IrValue, f->n_insns), arena_many(arena, bool, f->n_insns)};
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    const IrInsn *insn = &f->insns[i];
+    for (uint32_t a = 0; a < insn->n_args && !insn->dead; a++)
+      note_place(&stores, insn, a);
+    for (uint32_t t = 0; t < ir_target_count(insn) && !insn->dead; t++)
+      note_passed(&stores, &insn->u.targets[t]);
+  }
+  return stores.stored;
+}
+
+/* Found once per function: the checks ask for each operation. */
+static IrValue only_store(const Sema *s, const IrFunc *f, IrValue place)
+{
+  MachineSetup *setup = s->setup;
+  if (!setup->only_stores)
+    setup->only_stores = arena_many(s->arena, const IrValue *, s->ir->n_funcs);
+  const IrValue **stores = &setup->only_stores[f - s->ir->funcs];
+  if (!*stores)
+    *stores = find_stores(f, s->arena);
+  return (*stores)[place.raw];
+}
+
+IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v)
 {
   const IrInsn *load = &f->insns[v.raw];
   if (load->op != IR_load || !ir_type_is_dsd(load->type) ||
       f->insns[load->args[0].raw].op != IR_alloca)
     return v;
-  IrValue stored = only_store(f, load->args[0]);
+  IrValue stored = only_store(s, f, load->args[0]);
   return ir_value_is_none(stored) ? v : stored;
 }
 
@@ -102,7 +127,7 @@ const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v)
 static bool is_written(const Sema *s, const uint8_t *uses, const DsdVariable *v)
 {
   if (v->is_local)
-    return ir_value_is_none(only_store(&s->ir->funcs[v->func.raw], v->place));
+    return ir_value_is_none(only_store(s, &s->ir->funcs[v->func.raw], v->place));
   return uses[s->globals[v->global].ir.raw] & GLOBAL_USED_OTHERWISE ||
          lint_is_exported(s, v->global);
 }

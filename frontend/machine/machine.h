@@ -125,6 +125,7 @@ typedef struct MachineSetup {
   uint64_t stored_tasks[ACT_TERMINATE + 1];
   HeldMessages *held;                    /* stb_ds array */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
+  const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
