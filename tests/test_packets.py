@@ -66,9 +66,9 @@ def test_model_is_for_two_tiles():
     assert "the pattern needs another shape or root" in done.err
 
 
-def page_formulas(pattern):
+def page_formulas(pattern, case=""):
     """What the page's row says on wse2 and on wse3."""
-    row = re.search(rf"^\| `{pattern}`[^|]*\| (.*) \| (.*) \|$", PAGE.read_text(), re.M)
+    row = re.search(rf"^\| `{pattern}`{case}[^|]*\| (.*) \| (.*) \|$", PAGE.read_text(), re.M)
     return dict(zip(("wse2", "wse3"), (f.replace("d (", "d * (").replace("/", "//")
                                        for f in row.groups())))
 
@@ -78,3 +78,14 @@ def page_formulas(pattern):
 def test_page_has_the_formulas_of_the_model(pattern, arch):
     said = eval(page_formulas(pattern)[arch], {"n": 13, "d": 5})
     assert packets.predicted(arch, pattern, 13, (3, 2)) == said
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("n, width", [(1, 2), (13, 2), (250, 2), (1, 5), (13, 5), (250, 5)])
+def test_page_has_the_interval_of_the_model(arch, n, width):
+    """With a window of one, on a line: the largest of the limits that the page's rows name."""
+    case = ", to a neighbour" if width == 2 else ", farther"
+    limits = " and ".join(page_formulas("interval", c)[arch] for c in (case, ", window of one"))
+    said = [eval(limit, {"n": n, "d": width - 1})
+            for limit in limits.replace("at least ", "").replace("2 n", "2 * n").split(" and ")]
+    assert packets.predicted(arch, "interval", n, (width - 1, 0)) == max(said)

@@ -63,6 +63,10 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
 /* Bits of the floats that a vector operation sends or receives; 0: they are no floats, or may be
  * other numbers, since @fmovs moves any words. */
 uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send);
+static inline bool is_fabric_desc(const Descriptor *d)
+{
+  return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;
+}
 /* A descriptor with what is set on the way to the operation. */
 typedef struct {
   Descriptor desc;

@@ -64,11 +64,6 @@ static const Times *block_times(UseWalk *w, uint32_t func)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-static bool is_fabric(const Descriptor *d)
-{
-  return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;
-}
-
 /* What an action word that is known at compile time starts; false: it is not known. */
 static bool known_action(const IrFunc *f, IrValue word, Action *action)
 {
@@ -239,7 +234,7 @@ static void note_stored(UseWalk *w)
   uint32_t constant[2][MAX_COLORS] = {0};
   for (uint32_t g = 0; g < w->m->n_globals; g++) {
     const IrDesc *desc = setup->constant_dsds[g];
-    if (desc && is_fabric(&desc->desc) && desc->desc.color < MAX_COLORS)
+    if (desc && is_fabric_desc(&desc->desc) && desc->desc.color < MAX_COLORS)
       constant[desc->desc.kind == DESC_FABOUT][desc->desc.color]++;
   }
   for (int is_output = 0; is_output < 2; is_output++)
@@ -361,7 +356,7 @@ uint16_t fabric_operation_length(const Operands *o)
 static SimdMode operation_simd(const Operands *o, SimdMode own)
 {
   for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
-    if (o->is_known[i] && is_fabric(&o->known[i].desc) && o->known[i].desc.simd == SIMD_OFF)
+    if (o->is_known[i] && is_fabric_desc(&o->known[i].desc) && o->known[i].desc.simd == SIMD_OFF)
       return SIMD_OFF;
   return own;
 }
@@ -377,7 +372,7 @@ static bool may_pack(const Operands *o)
       continue;
     if (kind == IRV_DSR || (kind == IRV_DSD && !o->is_known[i]))
       return false;
-    if (kind != IRV_DSD || !is_fabric(d))
+    if (kind != IRV_DSD || !is_fabric_desc(d))
       continue;
     if ((mode != SIMD_COUNT && d->simd != mode) || d->flags & (DESC_F_INDEX | DESC_F_CONTROL))
       return false;
@@ -404,8 +399,9 @@ static uint32_t differing_extent(const Operands *o, uint16_t length)
     if (o->is_known[i] && o->known[i].is_variable)
       return 0;
   for (size_t i = 0; i < ARRAY_COUNT(o->operand) && length > 0; i++) {
-    bool is_given = o->is_known[i] && o->known[i].is_length_known && is_fabric(&o->known[i].desc);
-    uint32_t n = is_given ? descriptor_length(&o->known[i].desc) : 0;
+    const KnownDesc *known = &o->known[i];
+    bool is_given = o->is_known[i] && known->is_length_known && is_fabric_desc(&known->desc);
+    uint32_t n = is_given ? descriptor_length(&known->desc) : 0;
     if (n > STANDS_FOR_ANY && n != length && n < ENDLESS_LENGTH)
       return n;
   }
@@ -448,7 +444,7 @@ static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t r
   fabric_read_operands(w->s, f, insn, &o);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++) {
     const Descriptor *d = &o.known[i].desc;
-    if (!o.is_known[i] || !is_fabric(d))
+    if (!o.is_known[i] || !is_fabric_desc(d))
       continue;
     note_use(w, f, insn, &o, i, root, times);
     Times perhaps = {0, times.most};

@@ -89,7 +89,6 @@ static void warn_of_columns(Sema *s, const LayoutResult *layout)
 {
   const Node *seen = NULL, *told = NULL;
   const NodeInt *fixed = NULL;
-  lint_rows(s);
   for (uint32_t t = 0; t < layout->width * layout->height; t++) {
     const Node *params = layout->tiles[t].params_node;
     if (params != seen)
@@ -107,6 +106,7 @@ void lint_memcpy_size(Sema *s)
 {
   const LayoutResult *layout = s->session->layout;
   warn_of_columns(s, layout);
+  lint_rows(s);
   for (size_t i = 0; i < arrlenu(s->modules); i++) {
     const ModuleInstance *m = &s->modules[i];
     if (strcmp(sema_text(s, m->path), "<memcpy/get_params>") != 0)
@@ -289,7 +289,7 @@ static bool flow_join(LintFlow *into, const LintFlow *from)
 }
 
 /* The descriptor that an operand is known to be, with the flags set on the way; false if it is
- * not known, such as one that comes out of a variable. */
+ * not known, such as one out of a variable that the program writes. */
 static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc)
 {
   uint16_t flags = 0;

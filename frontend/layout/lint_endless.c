@@ -4,11 +4,6 @@
  * program that looks at the result knows that a FIFO may. */
 #include "frontend/layout/fabric.h"
 
-static bool is_of_fabric(const Descriptor *d)
-{
-  return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;
-}
-
 /* Does the operation take elements from the fabric without an end, in the thread that starts it? */
 static bool holds_the_tile(const Operands *o)
 {
@@ -19,7 +14,7 @@ static bool holds_the_tile(const Operands *o)
       return false;
     if (o->operand[i]->kind != IRV_DSD)
       continue;
-    if (is_of_fabric(d) && (d->flags & DESC_F_ASYNC || d->on_control.kind != ACT_NONE))
+    if (is_fabric_desc(d) && (d->flags & DESC_F_ASYNC || d->on_control.kind != ACT_NONE))
       return false;
     uint32_t n = o->known[i].is_length_known ? descriptor_length(d) : 1;
     if (!is_decided && n > 0) {

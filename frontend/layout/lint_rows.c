@@ -1,5 +1,6 @@
-/* get_params(y) where get_params(x) is meant: ours gives all tiles the same, the vendor's does not.
- * The names in the layout decide: those that @set_tile_code has for rows alone are no columns. */
+/* get_params(y) where get_params(x) is meant.  Our module gives all tiles the same parameters, the
+ * vendor's gives each column its own.  The names in the layout decide: one that the calls of
+ * @set_tile_code have for rows alone is no column. */
 #include "frontend/layout/layout.h"
 
 #include <stb_ds.h>

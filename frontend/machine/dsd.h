@@ -30,7 +30,6 @@ typedef struct {
 /* False after reporting. */
 bool tensor_parts(Sema *s, const NodeTensorAccess *n, TensorParts *parts);
 
-/* ---- dsd_variable.c ---- */
 /* The variables that DSDs were read from: globals, and locals of functions. */
 enum { MOST_DSD_VARIABLES = 3 };
 typedef struct { uint32_t n; DsdVariable at[MOST_DSD_VARIABLES]; } DsdVariables;
