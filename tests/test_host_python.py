@@ -3,8 +3,10 @@ cs_python itself, and what it says about mistakes."""
 import os
 import re
 import stat
+import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -888,6 +890,48 @@ def test_cs_python_remembers_nothing_about_shell_scripts(tmp_path):
     assert "has no numpy" in cs_python("a.py", expect=1, **env).err
     cs_python("-c", "pass", XDG_CACHE_HOME=str(tmp_path / "other"), PYTHONPATH=str(tmp_path))
     assert not (tmp_path / "other").exists()
+
+
+def python_without_numpy(tmp_path):
+    """A virtual environment, which logs each start."""
+    root = tmp_path / "own"
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", root], check=True)
+    packages, = root.glob("lib/python3*/site-packages")
+    (packages / "log.pth").write_text(
+        f"import os; open({str(tmp_path / 'asked')!r}, 'a').write('x')\n")
+    return root / "bin", packages
+
+
+def test_cs_python_remembers_a_python_without_numpy(tmp_path):
+    """It does not ask that one again, before one of the folders changes where numpy could be."""
+    here, packages = python_without_numpy(tmp_path)
+    asked, caches = tmp_path / "asked", tmp_path / "cache"
+
+    def run(**env):
+        asked.unlink(missing_ok=True)
+        env = {"PYTHONPATH": "", "XDG_CACHE_HOME": str(caches), "PATH": f"{here}:/usr/bin:/bin", **env}
+        return cs_python("-c", "import sys; print(sys.executable)", **env).out, asked.exists()
+    assert run() == ("/usr/bin/python3\n", True)
+    assert str(packages) in (caches / "wse" / "python-without-numpy").read_text().splitlines()
+    assert run() == ("/usr/bin/python3\n", False)
+    assert run(PYTHONPATH=str(packages)) == ("/usr/bin/python3\n", True)
+    (packages / "numpy").mkdir()
+    (packages / "numpy" / "__init__.py").touch()
+    later = time.time() + 60
+    os.utime(packages, (later, later))
+    assert run()[0] == f"{here}/python3\n"
+
+
+def test_cs_python_asks_all_again_before_it_gives_up(tmp_path):
+    """Numpy may have come into a folder whose time did not change."""
+    here, packages = python_without_numpy(tmp_path)
+    env = {"PYTHONPATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache"), "CS_PYTHON": f"{here}/python3"}
+    assert f"{here}/python3: has no numpy" in cs_python("a.py", expect=1, **env).err
+    before = packages.stat()
+    (packages / "numpy").mkdir()
+    (packages / "numpy" / "__init__.py").touch()
+    os.utime(packages, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert cs_python("-c", "print(1)", **env).out == "1\n"
 
 
 def pyenv_root(tmp_path):
