@@ -709,12 +709,20 @@ static HOT bool is_in_row_of_fmas(const FastTile *t, const FastWhole *op)
 {
   return op->is_row_fma && op->alike && op->groups && !op->runs && op->code->feeds_next &&
          op->plain.bytes == sizeof(uint16_t) && op->code->scalar_bytes == sizeof(uint16_t) &&
-         !(op->saves & ~(1u << PLAIN_SRC1)) && has_kept_results(t->ahead, &op->plain) &&
-         vector_dsr(t, op->code, PLAIN_SRC1)->desc.kind == DESC_MEM1D;
+         !(op->saves & ~(1u << PLAIN_SRC1)) && has_kept_results(t->ahead, &op->plain);
 }
 
-/* Operations that may follow each other before the source meets the sums or leaves its room. */
-static HOT unsigned most_of_row(const FastWhole *op)
+/* Where the source leaves its room, or goes back to the start of its buffer. */
+static HOT int end_of_source(const FastTile *t, const FastWhole *op)
+{
+  const Descriptor *desc = &vector_dsr(t, op->code, PLAIN_SRC1)->desc;
+  int room = op->room[PLAIN_SRC1].end;
+  int buffer = desc->wrap_base + desc->wrap_length * (int)op->plain.bytes;
+  return desc->kind == DESC_CIRC && buffer < room ? buffer : room;
+}
+
+/* Operations that may follow each other before the source meets the sums or comes to its end. */
+static HOT unsigned most_of_row(const FastTile *t, const FastWhole *op)
 {
   const FastPlain *p = &op->plain;
   int a = p->address[PLAIN_SRC1], c = p->address[PLAIN_DEST];
@@ -724,7 +732,7 @@ static HOT unsigned most_of_row(const FastWhole *op)
     return 0;
   if (!op->saves)
     return ROW_MOST;
-  int room = op->room[PLAIN_SRC1].end - (a + bytes), apart = is_below ? c - a : room;
+  int room = end_of_source(t, op) - (a + bytes), apart = is_below ? c - a : room;
   int most = (room < apart ? room : apart) / bytes;
   return most < 0 || a < op->room[PLAIN_SRC1].start ? 0 : most < ROW_MOST ? (unsigned)most
                                                                          : ROW_MOST;
@@ -763,7 +771,7 @@ static HOT void find_row(Visit *v, const FastWhole *op, uint64_t ready, uint64_t
   Tile *core = &v->tile->core;
   const FastVector *c = op->code;
   const ScalarCode *load = op->behind;
-  unsigned most = most_of_row(op), next = op->extra + v->engine->timing->vector_next;
+  unsigned most = most_of_row(v->tile, op), next = op->extra + v->engine->timing->vector_next;
   unsigned pay = load->pay[0] & SCALAR_PAY_MASK;
   unsigned source = op->plain.address[PLAIN_SRC1];
   unsigned further = op->saves ? op->elements * (unsigned)sizeof(uint16_t) : 0;

@@ -14,7 +14,8 @@ enum {
   BESIDE_TILES = 4, BESIDE_PHASES = 3, BESIDE_LONG = 40,
   BESIDE_DATA = 0x100, BESIDE_BYTES = 0x400, BESIDE_DESCS = BESIDE_DATA + BESIDE_BYTES,
   BESIDE_DSRS = 6, BESIDE_LOADED = 4,           /* that code loads; that are loaded, of each file */
-  BESIDE_SUMS = BESIDE_DSRS + BESIDE_LOADED,    /* of products, and the first of their sources */
+  BESIDE_SUMS = BESIDE_DSRS + BESIDE_LOADED,    /* of products, and the first of: */
+  BESIDE_SOURCES = 3,
   BESIDE_BASE = 9,                              /* a register */
 };
 
@@ -178,7 +179,7 @@ static void beside_products(Beside *b)
   unsigned factor = 2 * below(r, 3);
   VecOperand sums = op_dsr(DSR_SRC0, BESIDE_SUMS);
   Insn insn = in_vec(chance(r, 70) ? VEC_fmach : VEC_fmacs, sums, sums,
-                     op_dsr(DSR_SRC1, BESIDE_SUMS + below(r, 2)));
+                     op_dsr(DSR_SRC1, BESIDE_SUMS + below(r, BESIDE_SOURCES)));
   insn.vec.has_scalar = true;
   insn.vec.scalar = (uint8_t)factor;
   for (unsigned i = 3 + below(r, 12); i > 0; i--) {
@@ -191,7 +192,18 @@ static void beside_products(Beside *b)
   }
 }
 
-/* The sums, and two sources: one goes on from operation to operation. */
+/* A buffer of a few times `n` elements of 16 bits, and some more, round which the source goes. */
+static Descriptor beside_round(Beside *b, unsigned n)
+{
+  Random *r = &b->gen.random;
+  unsigned length = n * (1 + below(r, 6)) + (chance(r, 50) ? 0 : below(r, n));
+  unsigned base = BESIDE_DATA + 2 * below(r, BESIDE_BYTES / 2 - length);
+  return (Descriptor){.kind = DESC_CIRC, .flags = DESC_F_SAVE, .length = (uint16_t)n, .stride = 1,
+                      .base = (uint16_t)(base + 2 * n * below(r, length / n)),
+                      .wrap_base = (uint16_t)base, .wrap_length = (uint16_t)length};
+}
+
+/* The sums, and sources: all but one go on from operation to operation. */
 static void beside_load_products(Beside *b)
 {
   Random *r = &b->gen.random;
@@ -203,6 +215,7 @@ static void beside_load_products(Beside *b)
   asm_dsr(b->cls, DSR_SRC0, BESIDE_SUMS, sums);
   asm_dsr(b->cls, DSR_SRC1, BESIDE_SUMS, saved);
   asm_dsr(b->cls, DSR_SRC1, BESIDE_SUMS + 1, same);
+  asm_dsr(b->cls, DSR_SRC1, BESIDE_SUMS + 2, beside_round(b, n));
 }
 
 /* DSRs that no instruction loads. */
