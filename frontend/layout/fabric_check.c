@@ -502,18 +502,24 @@ static bool is_to_check(FabricCheck *c, Rule rule, uint32_t tile, unsigned color
          route->ever_tx & port_bit(PORT_RAMP);
 }
 
-static bool sends_these_floats(const FabricCheck *c, const FabricUse *use, unsigned bits)
+/* A move whose array is not known, such as one behind a pointer, may be one of floats. */
+static bool may_move_floats(const FabricUse *use, unsigned bits)
 {
-  (void)c;
-  return use->float_bits == bits;
+  return use->float_bits == bits || (use->float_bits == 0 && use->element_bytes * 8 == bits);
 }
 
-static bool takes_floats(const FabricUses *uses, unsigned color, unsigned bits)
+static bool may_send_these_floats(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  (void)c;
+  return may_move_floats(use, bits);
+}
+
+static bool may_take_floats(const FabricUses *uses, unsigned color, unsigned bits)
 {
   bool takes = uses->task_floats[color] == bits;
   for (uint32_t i = 0; i < uses->n; i++) {
     const FabricUse *use = &uses->uses[i];
-    takes |= !use->is_send && use->color == color && use->float_bits == bits;
+    takes |= !use->is_send && use->color == color && may_move_floats(use, bits);
   }
   return takes;
 }
@@ -524,8 +530,8 @@ static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned 
   if (bits == 0 || !is_to_check(c, RULE_FLOATS, tile, color))
     return;
   Sender sender = find_upstream(c, tile, color, sends_other_floats, bits);
-  if (!sender.use || (takes_floats(uses_at(c, tile), color, sender.use->float_bits) &&
-                      find_upstream(c, tile, color, sends_these_floats, bits).use))
+  if (!sender.use || (may_take_floats(uses_at(c, tile), color, sender.use->float_bits) &&
+                      find_upstream(c, tile, color, may_send_these_floats, bits).use))
     return;
   if (!may_tell(c, RULE_FLOATS, color, at))
     return;
