@@ -78,7 +78,10 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
   case DSRF_FLAGS:
     known->desc.flags |= (uint16_t)value->imm;
     return value->op == IR_const;
-  case DSRF_DONE: return known_action(f, set->args[1], &known->desc.done);
+  case DSRF_DONE:                      /* if it is not known, any task may start: note_insn */
+    if (!known_action(f, set->args[1], &known->desc.done))
+      known->desc.done = (Action){0};
+    return true;
   case DSRF_CONTROL: return known_action(f, set->args[1], &known->desc.on_control);
   case DSRF_BASE: case DSRF_BASE_ADD: case DSRF_STRIDE: return true;
   case DSRF_LENGTH:
