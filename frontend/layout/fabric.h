@@ -38,6 +38,7 @@ typedef struct FabricUses {
   const FabricUse *uses;
   uint32_t sends, receives;             /* with any operation or task */
   uint32_t vague_sends, vague_receives; /* how much is not known */
+  uint32_t unknown_sends, unknown_receives; /* also by operations that are not in `uses` */
   uint32_t operations;                  /* received by operations: those take control wavelets */
   uint32_t reroutes;                    /* routes or switches may change at run time */
   uint32_t streamed;                    /* of streams between host and tiles */

@@ -473,25 +473,47 @@ static bool sends_other_floats(const FabricCheck *c, const FabricUse *use, unsig
   return use->float_bits != 0 && use->float_bits != bits;
 }
 
+/* Goes upstream to the next tile that may send the color; false: there is none left. */
+static bool next_source(FabricCheck *c, uint32_t *tile, unsigned color)
+{
+  Total unused = {0};
+  while (search_next(c, tile)) {
+    const Route *route;
+    if (route_at(c, *tile, color, &route) != ROUTE_KNOWN)
+      continue;
+    go_upstream(c, &unused, *tile, color, route);
+    if (route->ever_rx & port_bit(PORT_RAMP))
+      return true;
+  }
+  return false;
+}
+
 /* An operation of the tiles upstream that sends data and passes the test; use NULL: none. */
 static Sender find_upstream(FabricCheck *c, uint32_t tile, unsigned color, UseTest *test,
                             unsigned bits)
 {
-  Total unused = {0};
   search_start(c, tile);
-  while (search_next(c, &tile)) {
-    const Route *route;
-    if (route_at(c, tile, color, &route) != ROUTE_KNOWN)
-      continue;
+  while (next_source(c, &tile, color)) {
     const FabricUses *uses = uses_at(c, tile);
-    for (uint32_t i = 0; i < uses->n && route->ever_rx & port_bit(PORT_RAMP); i++) {
+    for (uint32_t i = 0; i < uses->n; i++) {
       const FabricUse *use = &uses->uses[i];
       if (use->is_send && !use->is_control && use->color == color && test(c, use, bits))
         return (Sender){use, tile};
     }
-    go_upstream(c, &unused, tile, color, route);
   }
   return (Sender){NULL, 0};
+}
+
+/* May an operation that passes the test send to the tile?  One with an unknown descriptor may. */
+static bool may_come(FabricCheck *c, uint32_t tile, unsigned color, UseTest *test, unsigned bits)
+{
+  if (find_upstream(c, tile, color, test, bits).use)
+    return true;
+  search_start(c, tile);
+  while (next_source(c, &tile, color))
+    if (uses_at(c, tile)->unknown_sends >> color & 1)
+      return true;
+  return false;
 }
 
 /* Has nothing been said of the color by this rule, and may wavelets come to the tile's own ramp? */
@@ -516,7 +538,7 @@ static bool may_send_these_floats(const FabricCheck *c, const FabricUse *use, un
 
 static bool may_take_floats(const FabricUses *uses, unsigned color, unsigned bits)
 {
-  bool takes = uses->task_floats[color] == bits;
+  bool takes = uses->task_floats[color] == bits || uses->unknown_receives >> color & 1;
   for (uint32_t i = 0; i < uses->n; i++) {
     const FabricUse *use = &uses->uses[i];
     takes |= !use->is_send && use->color == color && may_move_floats(use, bits);
@@ -531,7 +553,7 @@ static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned 
     return;
   Sender sender = find_upstream(c, tile, color, sends_other_floats, bits);
   if (!sender.use || (may_take_floats(uses_at(c, tile), color, sender.use->float_bits) &&
-                      find_upstream(c, tile, color, may_send_these_floats, bits).use))
+                      may_come(c, tile, color, may_send_these_floats, bits)))
     return;
   if (!may_tell(c, RULE_FLOATS, color, at))
     return;
@@ -559,7 +581,7 @@ static bool sends_no_singles(const FabricCheck *c, const FabricUse *use, unsigne
 static unsigned number_bits(FabricCheck *c, uint32_t tile, const FabricUse *use)
 {
   if (use->float_bits != 0 || use->element_bytes != 2 || use->length <= 1 || packs_pairs(c, use) ||
-      find_upstream(c, tile, use->color, sends_no_singles, 32).use)
+      may_come(c, tile, use->color, sends_no_singles, 32))
     return use->float_bits;
   return 16;
 }
@@ -586,7 +608,7 @@ static void check_converting_task(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const FabricUses *uses = uses_at(c, tile);
   if (!(uses->converting_tasks >> color & 1) || !is_to_check(c, RULE_CONVERTS, tile, color) ||
-      find_upstream(c, tile, color, sends_no_singles, 32).use)
+      may_come(c, tile, color, sends_no_singles, 32))
     return;
   Sender sender = find_upstream(c, tile, color, sends_singles, 32);
   Span at = uses->task_span[color];

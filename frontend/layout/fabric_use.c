@@ -152,10 +152,12 @@ static void lose_descriptor(UseWalk *w, const Descriptor *d)
   if (d->kind == DESC_FABOUT) {
     w->out->sends |= bit;
     w->out->vague_sends |= bit;
+    w->out->unknown_sends |= bit;
     w->out->vague_control |= (d->flags & DESC_F_CONTROL) != 0;
   } else if (d->kind == DESC_FABIN) {
     w->out->receives |= bit;
     w->out->vague_receives |= bit;
+    w->out->unknown_receives |= bit;
     w->out->operations |= bit;
   }
 }
@@ -164,6 +166,7 @@ static void lose_everything(FabricUses *out)
 {
   out->sends = out->receives = out->vague_sends = out->vague_receives = ALL_COLORS;
   out->operations = out->reroutes = ALL_COLORS;
+  out->unknown_sends = out->unknown_receives = ALL_COLORS;
   out->vague_control = true;
 }
 
