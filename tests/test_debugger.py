@@ -287,3 +287,75 @@ def test_the_way_around_a_loop_is_no_line_of_its_body(tmp_path):
     (tmp_path / "script").write_text(f"break pe.csl:{line}\n" + 5 * "continue\n")
     ran = harness.run([harness.tool("wse-dbg"), tmp_path / "p.bin", "-x", tmp_path / "script"])
     assert ran.out.count("breakpoint 1, ") <= 1, ran.out
+
+
+INLINED = """
+var table = @zeros([4]i16);
+var total: i16 = 0;
+const id: local_task_id = @get_local_task_id(8);
+inline fn twice(v: i16) i16 {
+  const two = v + v;
+  return two;
+}
+inline fn square(v: i16) i16 {
+  var sum: i16 = twice(v);
+  sum = sum + v * v;
+  return sum - v - v;
+}
+fn fill(base: i16) void {
+  for (@range(i16, 4)) |i| {
+    table[@as(u16, i)] = square(base + i);
+    total += 1;
+  }
+}
+task go() void {
+  fill(total + 2);
+  total += 100;
+}
+comptime { @bind_local_task(go, id); @activate(id); }
+"""
+
+
+def stands(session, commands, *options):
+    """Where the debugger stands after each command: "FUNCTION LINE"."""
+    out = session.answers(commands, *options)
+    return [re.sub(r"(?s).*: (\w+) at .*pe\.csl:(\d+)\n", r"\1 \2", text) for text in out]
+
+
+@pytest.fixture
+def inlined(session):
+    def compile(level):
+        session.compile('layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }',
+                        INLINED, level)
+        return session
+    return compile
+
+
+LOOP, CALL, AFTER, TWO, SUM, SUM_2, RETURN, BEHIND = (
+    line_of(text, INLINED) for text in ("for (@range", "square(base", "total += 1;", "const two",
+                                        "var sum", "sum = sum", "return sum", "total += 100"))
+
+
+def test_next_goes_over_inlined_calls(inlined, engine):
+    way = stands(inlined("-O0"), [f"tbreak pe.csl:{CALL}", "continue", "next", "next", "next",
+                                  "reverse-next", "reverse-next", "reverse-next"], engine)
+    assert way[1:] == [f"fill {line}" for line in (CALL, AFTER, LOOP, CALL, LOOP, AFTER, CALL)]
+    way = stands(inlined("-O0"), ["tbreak square", "continue", "next", "next"], engine)
+    assert way[1:] == [f"square {line}" for line in (SUM, SUM_2, RETURN)]
+
+
+@pytest.mark.parametrize("level", ("-O0", "-O1"))
+def test_finish_leads_to_the_caller_of_an_inlined_call(inlined, engine, level):
+    start = [f"tbreak pe.csl:{TWO}", "continue"]
+    way = stands(inlined(level), [*start, "finish", "finish"], engine)
+    assert way[1] == f"twice {TWO}" and way[2].startswith("square ") and way[3] == f"fill {CALL}"
+    assert stands(inlined(level), [*start, "up", "finish"], engine)[3] == f"fill {CALL}"
+    assert stands(inlined("-O0"), [*start, "up", "up", "finish"], engine)[4] == f"go {BEHIND}"
+
+
+def test_a_condition_without_a_value_stops_and_says_why(inlined, engine):
+    out = inlined("-O1").answers([f"tbreak pe.csl:{TWO} if nothing == 5", "continue",
+                                  f"break pe.csl:{TWO} if 1", "continue"], engine)
+    why = "its condition has no value (there is no 'nothing' here"
+    assert out[1].startswith(f"breakpoint 1, {why}")
+    assert out[3].startswith("breakpoint 2, cycle ")

@@ -249,8 +249,11 @@ static void send_stop(DapServer *s, const char *reason, const char *text)
   thread_pin(s, d->tile);
   json_t *body = json_pack("{s:s,s:I,s:b}", "reason", d->hit ? hit_reason(s) : reason, "threadId",
                            thread_of(d->tile), "allThreadsStopped", 1);
-  if (text)
-    json_object_set_new(body, "text", base_json_text(text));
+  char *no_value = d->hit && *d->hit_why
+    ? base_print("the condition has no value: %s", d->hit_why) : NULL;
+  if (text || no_value)
+    json_object_set_new(body, "text", base_json_text(no_value ? no_value : text));
+  free(no_value);
   if (d->hit)
     json_object_set_new(body, "hitBreakpointIds", json_pack("[i]", (int)d->hit));
   char *where = base_print("cycle %" PRIu64, timeline_cycle(d->timeline));

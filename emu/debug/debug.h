@@ -109,6 +109,10 @@ unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_F
 /* Source place of an address of code; false: not known. */
 bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char **file,
                   uint32_t *line);
+/* The inlined call whose code stands at an address; IMAGE_NO_INLINE: none. */
+uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc);
+/* Is `call` the inlined call `outer`, or inside it?  Each is inside IMAGE_NO_INLINE. */
+bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint32_t outer);
 /* "pe.csl" names "dir/pe.csl", too. */
 bool frames_names_file(const char *path, const char *name);
 
@@ -188,6 +192,7 @@ typedef struct {
   uint32_t tile, address, bytes;  /* BREAK_WATCH */
   uint8_t old[BREAK_BYTES];
   char *condition;              /* malloc; NULL none */
+  char why[200];                /* why it had no value at the last hit; "": it had one */
   uint64_t hits;
   HitRule rule;
   uint64_t count;
@@ -250,12 +255,14 @@ struct Debugger {
   unsigned last_number;
   StepKind step;
   uint32_t step_tile, step_sp, step_line;
+  uint32_t step_inlined;        /* the call that `next` stays in, or that `finish` leaves */
   const char *step_file;
   uint64_t steps_left;
   uint64_t last_cycle;          /* of the event that was looked at last, */
   uint32_t last_tile;           /* and its tile: a tile stops once per cycle */
   unsigned hit;                 /* number of the breakpoint by which it stands; 0 none */
   BreakKind hit_kind;
+  char hit_why[200];            /* why its condition had no value; "": it had one, or none */
   bool searching;               /* a way back: notes where it would stop, does not stop */
   bool found;
   uint64_t found_cycle;

@@ -26,6 +26,15 @@ void debugger_close(Debugger *d)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
+/* Has the frame where the step began called this one?  Code of an inlined call
+ * has the stack pointer of its caller. */
+static bool is_called(const Debugger *d, uint32_t sp, uint32_t inlined)
+{
+  return sp < d->step_sp ||
+         (sp == d->step_sp && inlined != d->step_inlined &&
+          frames_is_inside(d->program, d->step_tile, inlined, d->step_inlined));
+}
+
 /* Is the instruction that comes next the first one of a line, in the frame where the step began or
  * one around it? */
 static bool is_other_line(const Debugger *d, const Tile *core)
@@ -35,9 +44,20 @@ static bool is_other_line(const Debugger *d, const Tile *core)
   uint32_t sp = core->regs.r[d->program->machine->sp_register];
   if (!frames_place(d->program, d->step_tile, core->pc, &file, &line))
     return false;
-  if (d->step == STEP_OVER && sp < d->step_sp)
+  if (d->step == STEP_OVER &&
+      is_called(d, sp, frames_inlined_at(d->program, d->step_tile, core->pc)))
     return false;
   return line != d->step_line || file != d->step_file;
+}
+
+/* Is the instruction that comes next one of a caller of the frame that `finish` leaves? */
+static bool has_left(const Debugger *d, const Tile *core)
+{
+  uint32_t sp = core->regs.r[d->program->machine->sp_register];
+  uint32_t inlined = frames_inlined_at(d->program, d->step_tile, core->pc);
+  return sp > d->step_sp ||
+         (sp == d->step_sp && d->step_inlined != IMAGE_NO_INLINE &&
+          !frames_is_inside(d->program, d->step_tile, inlined, d->step_inlined));
 }
 
 static bool ends_step(Debugger *d, const TraceEvent *event)
@@ -57,7 +77,7 @@ static bool ends_step(Debugger *d, const TraceEvent *event)
   if (starts)
     return true;               /* the code that began the step has ended */
   if (d->step == STEP_OUT)
-    return core->regs.r[d->program->machine->sp_register] > d->step_sp;
+    return has_left(d, core);
   return is_other_line(d, core);
 }
 
@@ -69,14 +89,16 @@ static void note_step(Debugger *d, StepKind step)
   d->step_tile = d->tile;
   d->step_file = "";
   d->step_line = 0;
+  d->step_inlined = IMAGE_NO_INLINE;
   if (n) {
     const DebugFrame *f = &frames[step == STEP_OUT && d->frame < n ? d->frame : 0];
     frames_place(d->program, d->tile, frames[0].pc, &d->step_file, &d->step_line);
     Engine *engine = timeline_engine(d->timeline);
     const Registers *regs = engine->ops->registers(engine, d->tile);
     d->step_sp = regs ? regs->r[d->program->machine->sp_register] : 0;
+    d->step_inlined = f->inlined;
     if (step == STEP_OUT && f->info)
-      d->step_sp = f->sp + f->info->frame_bytes;
+      d->step_sp = f->inlined != IMAGE_NO_INLINE ? f->sp : f->sp + f->info->frame_bytes;
   }
 }
 
@@ -94,6 +116,7 @@ static void note_hit(Debugger *d, unsigned hit)
   const Break *b = stops_find(d, hit);
   d->hit = hit;
   d->hit_kind = b ? b->kind : BREAK_CODE;
+  snprintf(d->hit_why, sizeof d->hit_why, "%s", b ? b->why : "");
 }
 
 bool debugger_event(void *context, const TraceEvent *event)
@@ -151,12 +174,10 @@ static void note_begun_line(Debugger *d)
 {
   DebugFrame frames[MOST_FRAMES];
   unsigned n = frames_find(d->timeline, d->step_tile, frames), i = 0;
-  while (d->step == STEP_OVER && i + 1 < n && frames[i].sp < d->step_sp)
+  while (d->step == STEP_OVER && i + 1 < n && is_called(d, frames[i].sp, frames[i].inlined))
     i++;
-  d->step_line = 0;
-  d->step_file = "";
-  if (n)
-    frames_place(d->program, d->step_tile, frames[i].pc, &d->step_file, &d->step_line);
+  d->step_line = n ? frames[i].line : 0;
+  d->step_file = n ? frames[i].file : "";
 }
 
 /* Notes where it would have stopped last in the cycles from `first` on and before `end`; false: it
@@ -235,9 +256,11 @@ static void print_reason(Debugger *d)
   const Fault *faults = engine->ops->faults(engine, &n);
   bool is_past = timeline_cycle(d->timeline) < timeline_present(d->timeline);
   follow_print(d);
-  if (d->hit)
+  if (d->hit) {
     fprintf(d->out, "%s %u, ", d->hit_kind == BREAK_WATCH ? "watchpoint" : "breakpoint", d->hit);
-  else if (timeline_reason(d->timeline) == STAND_FAULT && !is_past && n)
+    if (*d->hit_why)
+      fprintf(d->out, "its condition has no value (%s), ", d->hit_why);
+  } else if (timeline_reason(d->timeline) == STAND_FAULT && !is_past && n)
     fault_print(d->program, engine, &faults[n - 1], d->out);
   else if (timeline_reason(d->timeline) == STAND_END && !is_past)
     fprintf(d->out, "the run is over, ");

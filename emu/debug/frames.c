@@ -18,6 +18,21 @@ bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char
   return row != NULL;
 }
 
+uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc)
+{
+  const ClassCode *cls = program_class(program, tile);
+  const ImageLine *row = cls ? image_line_at(cls->image, (uint16_t)pc) : NULL;
+  return row ? row->inlined_at : (uint32_t)IMAGE_NO_INLINE;
+}
+
+bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint32_t outer)
+{
+  const ImageClass *image = program_class(program, tile)->image;
+  while (call != outer && call < image->n_inlines)
+    call = image->inlines[call].parent;
+  return call == outer || outer == (uint32_t)IMAGE_NO_INLINE;
+}
+
 bool frames_names_file(const char *path, const char *name)
 {
   size_t n = strlen(path), m = strlen(name);

@@ -528,14 +528,20 @@ static bool break_matches(Debugger *d, Break *b, const TraceEvent *event)
   }
 }
 
-static bool condition_holds(Debugger *d, const Break *b, uint32_t tile)
+/* A condition without a value holds, and the breakpoint notes why it has none: to go on would hide
+ * the stop that the user waits for. */
+static bool condition_holds(Debugger *d, Break *b, uint32_t tile)
 {
   Frames frames;
   if (!b->condition)
     return true;
   EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
   EvalValue v;
-  return !evaluate_text(&e, b->condition, &v) || evaluate_truth(&e, &v);
+  bool has_value = evaluate_text(&e, b->condition, &v);
+  if (has_value && !evaluate_truth(&e, &v))
+    return false;
+  snprintf(b->why, sizeof b->why, "%s", has_value ? "" : e.why);
+  return true;
 }
 
 /* The text of a breakpoint, with a value for each {EXPRESSION}. */
