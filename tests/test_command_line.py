@@ -41,3 +41,56 @@ def test_an_answer_of_the_model_that_is_lost_is_an_error():
     ran = harness.run(["bash", "-c", f"{harness.tool('wse-model')} {question} > /dev/full"],
                       expect=1)
     assert "wse-model: error: cannot write to standard output" in ran.err
+
+
+HELLO = harness.ROOT / "samples" / "hello-wavelet" / "layout.csl"
+
+
+def shell(folder, tool, rest):
+    return harness.run(["bash", "-c", f"{harness.tool(tool)} {rest}"], expect=None, cwd=folder)
+
+
+@pytest.fixture
+def hello(tmp_path):
+    harness.compile(HELLO, tmp_path / "p.bin")
+    return tmp_path
+
+
+@pytest.mark.parametrize("tool, arguments", [
+    ("csl-fmt", HELLO), ("cslc", f"{HELLO} --emit=asm"), ("cslc", f"{HELLO} --emit=ast"),
+    ("cs_readelf", "p.bin")])
+def test_text_that_is_lost_is_one_error(hello, tool, arguments):
+    for where, why in (("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+        ran = shell(hello, tool, f"{arguments} {where}")
+        assert ran.code == 1
+        assert ran.err == f"{tool}: error: cannot write to standard output: {why}\n"
+
+
+def test_a_debugger_without_an_output_says_so(hello):
+    for where in ("> /dev/full", ">&-"):
+        ran = shell(hello, "wse-dbg", f"p.bin < /dev/null {where}")
+        assert ran.code == 1 and ran.err.startswith("wse-dbg: error: cannot write to standard output")
+        assert "Success" not in ran.err
+
+
+@pytest.mark.parametrize("name, where", [
+    ("/dev/stdout", "| cat"), ("/dev/stderr", "2>&1 >/dev/null | cat"), ("/dev/fd/3", "3>&1 | cat"),
+    ("/proc/self/fd/1", "| cat"), ("/dev/stdout", "> f; cat f"), ("/dev/fd/1", ">> f; cat f")])
+def test_a_file_may_be_one_that_the_caller_has_opened(hello, name, where):
+    """A pipe has no name of its own, and what the tool writes besides to a file stays there."""
+    for option, part in (("--trace-file", "task start"), ("--stats", '"cycles": '),
+                         ("--profile", "profile: "), ("--report", "</html>")):
+        ran = shell(hello, "wse-emu", f"p.bin --print=received {option}={name} {where}")
+        assert ran.code == 0 and ran.err == "" and part in ran.out
+        assert ("received@1,0: 42" in ran.out) == ("stderr" not in name)
+    ran = shell(hello, "cslc", f"{HELLO} -o o --depfile={name} {where}")
+    assert ran.code == 0 and ran.err == "" and "layout.csl" in ran.out
+
+
+@pytest.mark.parametrize("option", ["--stats", "--profile", "--report", "--save-state",
+                                    "--trace=all --trace-file"])
+def test_a_full_disk_is_named_whatever_is_written(hello, option):
+    ran = shell(hello, "wse-emu", f"p.bin {option}=/dev/full")
+    assert ran.code == 1
+    assert ran.err == ("error: cannot write '/dev/full': No space left on device "
+                       "[output_unwritable]\n")

@@ -64,7 +64,7 @@ static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
 static WseStatus check_output(WseProgram *p, FILE *file, const char *what)
 {
   bool lost = file && (fflush(file) != 0 || ferror(file));
-  return lost ? report_unwritable(p, what, "not all of it has arrived") : WSE_OK;
+  return lost ? report_unwritable(p, what, file_lost_reason()) : WSE_OK;
 }
 
 static WseStatus report_missing(WseProgram *p, const char *name)

@@ -18,8 +18,6 @@ static WseStatus report_unwritable(HostSession *session, const char *path, const
   return session_usage(session);
 }
 
-static const char lost[] = "not all of it has arrived";
-
 WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs)
 {
   HostOutputs *o = base_malloc(sizeof *o);
@@ -52,7 +50,8 @@ static WseStatus write_one(HostSession *session, const HostOptions *options, con
     return report_unwritable(session, path, strerror(errno));
   print(session, options, out.stream);
   bool kept = file_out_keep(&out);
-  return file_out_close(&out) && kept ? WSE_OK : report_unwritable(session, path, lost);
+  const char *why = file_lost_reason();
+  return file_out_close(&out) && kept ? WSE_OK : report_unwritable(session, path, why);
 }
 
 static void print_stats(HostSession *session, const HostOptions *options, FILE *out)
@@ -99,7 +98,7 @@ static WseStatus keep_trace(HostSession *session, const HostOptions *options, Ho
 {
   if (close_packed(o) && file_out_keep(&o->trace))
     return WSE_OK;
-  return report_unwritable(session, options->trace_file, lost);
+  return report_unwritable(session, options->trace_file, file_lost_reason());
 }
 
 /* Whatever of it fails, the rest is written. */

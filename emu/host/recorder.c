@@ -295,8 +295,9 @@ void recorder_save(Engine *engine)
   else
     recorder_write(engine, out.stream);
   bool kept = !ferror(out.stream) && file_out_keep(&out);
+  const char *why = file_lost_reason();
   if (!file_out_close(&out) || !kept)
-    note_unwritten(r, "not all of it has arrived");
+    note_unwritten(r, why);
 }
 
 char *recorder_warning(Engine *engine)

@@ -316,8 +316,10 @@ WseStatus session_dump_core(HostSession *s, const char *path)
   bool opened = file_out_open(&out, path);
   if (opened)
     state_file_write(out.stream, state_engine(s), s->image_mark, NULL, 0);
-  const char *why = opened ? "not all of it has arrived" : strerror(errno);
+  const char *why = strerror(errno);
   bool kept = opened && !ferror(out.stream) && file_out_keep(&out);
+  if (opened)
+    why = file_lost_reason();
   if (opened && file_out_close(&out) && kept)
     return WSE_OK;
   diag_output_unwritable(s->diags, HOST_NOWHERE, path, why);

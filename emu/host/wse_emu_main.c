@@ -95,7 +95,7 @@ static WseStatus flush_stdout(HostSession *session)
   if (fflush(stdout) == 0 && !failed)
     return WSE_OK;
   diag_output_unwritable(session_diags(session), HOST_NOWHERE, "standard output",
-                         failed ? "not all of it has arrived" : strerror(errno));
+                         failed ? file_lost_reason() : strerror(errno));
   session_usage(session);
   host_print_error(session);
   return WSE_USAGE;

@@ -31,12 +31,12 @@ static bool put_result(const FmtOptions *o, const char *path, const char *old, s
       printf("%s\n", path);
     return is_same;
   }
-  if (o->in_place && strcmp(path, "-") != 0) {
-    if (is_same || file_write_all(path, text, length))
-      return true;
-  } else if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0) {
+  if (!o->in_place || strcmp(path, "-") == 0) {
+    fwrite(text, 1, length, stdout);    /* command_line_end reports what is lost */
     return true;
   }
+  if (is_same || file_write_all(path, text, length))
+    return true;
   fprintf(stderr, "csl-fmt: error: cannot write '%s': %s\n", path, strerror(errno));
   return false;
 }

@@ -181,7 +181,8 @@ double base_seconds(void);
 
 /* A file that has its name only after file_out_keep: until then it has no name, or,
  * where the file system has no such files, a temporary one in the same folder.  What is no regular
- * file, a pipe or device, is written directly. */
+ * file, a pipe or device, is written directly, as is a file that the caller of the program has
+ * opened: /dev/stdout, /dev/stderr, /dev/fd/N. */
 typedef struct {
   FILE *stream;                /* NULL: not open */
   char *path;                  /* symbolic links followed */
@@ -193,6 +194,8 @@ bool file_out_open(FileOut *out, const char *path);
 /* All that was written so far stands under the file's name now; more may be written.  False with
  * errno set on failure. */
 bool file_out_keep(FileOut *out);
+/* Why what was written has not all arrived, for a message; to be asked at once. */
+const char *file_lost_reason(void);
 /* Closes; what was not kept is gone.  False with errno set if the last bytes were lost. */
 bool file_out_close(FileOut *out);
 

@@ -71,8 +71,10 @@ void command_line_report_rejected(const char *tool, int result, char *const *arg
 
 int command_line_end(const char *tool, int code)
 {
-  if (fflush(stdout) == 0 && !ferror(stdout))
+  bool is_flushed = fflush(stdout) == 0;
+  if (is_flushed && !ferror(stdout))
     return code;
-  fprintf(stderr, "%s: error: cannot write to standard output: %s\n", tool, strerror(errno));
+  fprintf(stderr, "%s: error: cannot write to standard output: %s\n", tool,
+          is_flushed ? file_lost_reason() : strerror(errno));
   return EXIT_FAILURE;
 }

@@ -183,20 +183,50 @@ static bool fail_open(FileOut *out)
   return false;
 }
 
+/* The open file that a path names; -1: none.  Opening it once more would empty a file to which the
+ * caller has redirected the rest of the output. */
+static int descriptor_named(const char *path)
+{
+  static const char numbered[] = "/dev/fd/";
+  if (strcmp(path, "/dev/stdout") == 0)
+    return STDOUT_FILENO;
+  if (strcmp(path, "/dev/stderr") == 0)
+    return STDERR_FILENO;
+  if (strncmp(path, numbered, strlen(numbered)) != 0)
+    return -1;
+  char *end;
+  const char *digits = path + strlen(numbered);
+  unsigned long number = strtoul(digits, &end, 10);
+  return end == digits || *end || number > INT_MAX ? -1 : (int)number;
+}
+
+static bool open_descriptor(FileOut *out, int descriptor)
+{
+  fflush(stdout);               /* what the program has written before stands before */
+  int fd = dup(descriptor);
+  *out = (FileOut){.direct = true};
+  if (fd >= 0 && !(out->stream = fdopen(fd, "wb")))
+    close(fd);
+  return out->stream != NULL;
+}
+
 bool file_out_open(FileOut *out, const char *path)
 {
+  int descriptor = descriptor_named(path);
+  if (descriptor >= 0)
+    return open_descriptor(out, descriptor);
   struct stat old;
   bool exists = stat(path, &old) == 0;
   *out = (FileOut){.direct = exists && !S_ISREG(old.st_mode)};
   if (exists && access(path, W_OK) != 0)
     return false;
+  if (out->direct) {
+    out->stream = fopen(path, "wb");
+    return out->stream != NULL;
+  }
   out->path = exists ? realpath(path, NULL) : strdup(path);
   if (!out->path)
     return false;
-  if (out->direct) {
-    out->stream = fopen(path, "wb");
-    return out->stream || fail_open(out);
-  }
   int fd = open_nameless(out->path);
   if (fd < 0)
     fd = open_temporary(out);
@@ -241,6 +271,14 @@ bool file_out_keep(FileOut *out)
   free(out->temporary);
   out->temporary = NULL;
   return out->kept = true;
+}
+
+/* Between a failed write and this question other calls may have set errno: only what they hardly
+ * set is believed. */
+const char *file_lost_reason(void)
+{
+  bool is_known = errno == ENOSPC || errno == EDQUOT || errno == EBADF;
+  return is_known ? strerror(errno) : "not all of it has arrived";
 }
 
 bool file_out_close(FileOut *out)
