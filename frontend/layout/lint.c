@@ -722,8 +722,13 @@ static void warn_unbound(const Overlaps *o, const Uses *used)
 {
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
     if (has_loc(used->task[id]) && o->s->setup->tasks[id].kind != TASK_LOCAL &&
-        id != sema_machine(o->s)->teardown_task)
+        id != sema_machine(o->s)->teardown_task) {
+      const TaskSlot *slot = &o->s->setup->tasks[id];
       diag_activated_without_task(o->s->diags, loc_span(o, used->task[id]), id);
+      if (slot->kind == TASK_DATA)
+        diag_started_by_wavelets(o->s->diags, loc_span(o, used->task[id]),
+                                 sema_text(o->s, slot->name));
+    }
 }
 
 /* ---- a counter that nothing starts ----------------------------------------------------------- */

@@ -322,6 +322,14 @@ static TaskSlot *bind_operands(Sema *s, Operand task, Operand id_operand, Span a
   return slot;
 }
 
+/* What binds an id of another class than the builtin's. */
+static void note_binder(Sema *s, Operand id)
+{
+  for (size_t k = 0; k < ARRAY_COUNT(bind_kinds); k++)
+    if (pool_eq(id.type, bind_kinds[k].id_type))
+      diag_bound_by(s->diags, id.span, bind_kinds[k].name);
+}
+
 static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, Span at,
                            const BindKind *kind)
 {
@@ -338,6 +346,7 @@ static TaskSlot *bind_slot(Sema *s, const Node *task_node, const Node *id_node, 
     diag_wrong_id_type(s->diags, id.span, kind->id_type, id.type);
     PoolId number = type_is_id(id.type) ? POOL(U16) : id.type;    /* one of another kind has one */
     sema_note_makes_one(s, kind->id_type, number, id.span);
+    note_binder(s, id);
   }
   if (!slot && is_function)
     arrput(s->setup->misbound, pool_key(s->pool, task.value).u.index);

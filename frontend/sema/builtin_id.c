@@ -21,6 +21,8 @@ static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint3
     bool is_queue = pool_eq(type, POOL(INPUT_QUEUE)) || pool_eq(type, POOL(OUTPUT_QUEUE));
     if (is_queue && pool_eq(o.type, POOL(COLOR)))
       diag_queue_number(s->diags, arg->span);
+    else if (pool_eq(o.type, POOL(INPUT_QUEUE)) && pool_eq(type, POOL(CONTROL_TASK_ID)))
+      diag_control_of_queue(s->diags, arg->span);
     else
       diag_number_of_id(s->diags, arg->span);
     return operand_poison();

@@ -543,7 +543,7 @@ Operand builtin_import_module(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 static void report_false_assertion(Sema *s, const NodeBuiltinCall *call, Span at)
 {
   StrId text;
-  if (s->leaves_out)
+  if (s->leaves_out || s->modules[s->now.module].ast->has_errors)
     return;
   if (call->args.count < 2)
     diag_comptime_assert(s->diags, at);

@@ -725,6 +725,11 @@ static Operand call_any(Sema *s, Operand callee, const ArgSource *src)
   diag_not_callable(s->diags, at, callee.type);
   if (pool_eq(callee.type, POOL(TYPE)) && type_is_numeric(s->pool, callee.value))
     diag_use_as(s->diags, at);
+  else if (pool_eq(callee.type, POOL(TYPE)) && callee.kind == OPR_COMPTIME
+           && pool_kind(s->pool, callee.value) == PK_STRUCT_TYPE)
+    diag_struct_value(s->diags, at);
+  else if (type.kind == PK_ARRAY_TYPE)
+    diag_element_form(s->diags, at);
   return operand_poison();
 }
 

@@ -132,6 +132,13 @@ static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span spa
     diag_pointer_to_elements(s->diags, span, pool_key(s->pool, type).u.pointer_type.pointee);
 }
 
+void sema_note_pointer(Sema *s, PoolId type, Span span)
+{
+  PoolKey key = pool_key(s->pool, type);
+  if (key.kind == PK_POINTER_TYPE && !key.u.pointer_type.is_many)
+    diag_pointed_to(s->diags, span);
+}
+
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
@@ -479,9 +486,12 @@ static const PoolField *field_lacking(const PoolKey *type, const PoolKey *other)
 static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
 {
   PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
-  if (to.kind != PK_STRUCT_TYPE || from.kind != PK_STRUCT_TYPE || to.u.fields.is_tuple ||
-      from.u.fields.is_tuple)
+  if (to.kind != PK_STRUCT_TYPE || from.kind != PK_STRUCT_TYPE || to.u.fields.is_tuple)
     return;
+  if (from.u.fields.is_tuple) {
+    diag_struct_value(s->diags, span);
+    return;
+  }
   const PoolField *missing = field_lacking(&to, &from), *extra = field_lacking(&from, &to);
   if (missing)
     diag_lacks_field(s->diags, span, sema_text(s, missing->name), missing->type);

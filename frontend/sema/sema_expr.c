@@ -623,6 +623,7 @@ PoolId sema_type_expr(Sema *s, const Node *n)
   Operand o = sema_expr(s, n, POOL(TYPE));
   if (!operand_is_poison(o) && o.kind != OPR_COMPTIME && !pool_eq(o.type, POOL(TYPE))) {
     diag_not_a_type(s->diags, n->span, o.type);
+    sema_note_pointer(s, o.type, n->span);
     return POOL(POISON_TYPE);
   }
   PoolId type = sema_comptime_value(s, o, n->span);

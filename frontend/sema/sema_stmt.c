@@ -1155,8 +1155,12 @@ static void stmt_return(Sema *s, const NodeReturn *n)
   if (n->value == NULL && needs_value) {
     diag_return_without_value(s->diags, n->head.span, f->result);
     value = operand_poison();
-  } else
+  } else {
+    size_t errors = diags_error_count(s->diags);
     value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
+    if (n->value && pool_eq(f->result, POOL(VOID)) && diags_error_count(s->diags) > errors)
+      diag_returns_nothing(s->diags, n->value->span);
+  }
   if (f->is_emitted && s->now.comptime) {
     diag_leaves_comptime(s->diags, n->head.span, "return");
     s->is_dead = true;

@@ -16,6 +16,7 @@
 typedef struct {
   uint32_t token;
   uint32_t indent;       /* column of the line where its statement starts */
+  bool is_body;          /* of a function or a task */
 } Open;
 
 typedef enum { EDIT_INSERT_OPEN, EDIT_INSERT_CLOSE, EDIT_DROP } EditKind;
@@ -35,6 +36,7 @@ typedef struct {
   uint32_t count;
   Diags *diags;
   unsigned errors;
+  bool has_excess;       /* there are more '}' than '{' */
   uint32_t *line_indent; /* stb_ds: column of the first token of each token's line */
   Open *open;            /* stb_ds stack */
   Edit *edits;           /* stb_ds */
@@ -45,15 +47,25 @@ static bool is_opener(int kind)
   return kind == '{' || kind == '(' || kind == '[';
 }
 
-/* Whether the braces alone, without the text between them, pair up. */
-static bool braces_pair_up(const Token *tokens)
+/* How the braces alone, without the text between them, pair up. */
+typedef enum {
+  PAIRS_WELL,
+  PAIRS_BADLY,
+  PAIRS_WITH_EXCESS      /* there are more '}' than '{' */
+} Pairing;
+
+static Pairing braces_pair_up(const Token *tokens)
 {
-  ptrdiff_t depth = 0;
-  for (ptrdiff_t i = 0; i < arrlen(tokens) && depth >= 0; i++) {
+  ptrdiff_t depth = 0, least = 0;
+  for (ptrdiff_t i = 0; i < arrlen(tokens); i++) {
     depth += tokens[i].kind == '{';
     depth -= tokens[i].kind == '}';
+    if (depth < least)
+      least = depth;
   }
-  return depth == 0;
+  if (depth < 0)
+    return PAIRS_WITH_EXCESS;
+  return depth == 0 && least == 0 ? PAIRS_WELL : PAIRS_BADLY;
 }
 
 static void set_partners(Token *tokens)
@@ -101,12 +113,12 @@ static bool is_literal_brace(const Braces *b, uint32_t i)
 }
 
 /* A brace that ends its line after what can head a block. */
-static bool is_block_brace(const Braces *b, uint32_t i)
+static bool is_block_brace(const Braces *b, Open o)
 {
-  if (i == 0 || !b->tokens[i + 1].is_first)
+  if (o.token == 0 || !b->tokens[o.token + 1].is_first)
     return false;
-  int before = b->tokens[i - 1].kind;
-  return before == ')' || before == '|' || before == TK_ELSE || before == TK_COMPTIME
+  int before = b->tokens[o.token - 1].kind;
+  return o.is_body || before == ')' || before == '|' || before == TK_ELSE || before == TK_COMPTIME
          || before == TK_LAYOUT || before == TK_FAT_ARROW;
 }
 
@@ -140,7 +152,7 @@ static bool can_head_block(int kind)
 {
   return kind == ')' || kind == '|' || kind == TK_ELSE || kind == TK_COMPTIME
          || kind == TK_LAYOUT || kind == TK_FAT_ARROW || kind == TK_IDENT || kind == '='
-         || kind == '.' || kind == TK_STRUCT || kind == TK_ENUM || kind == TK_UNION;
+         || kind == ':' || kind == '.' || kind == TK_STRUCT || kind == TK_ENUM || kind == TK_UNION;
 }
 
 /* The '}' at `i` stands further right than the innermost open block, or none is open.  If the
@@ -227,7 +239,7 @@ static void close_brace(Braces *b, uint32_t i)
   Open o = arrlast(b->open);
   if (!t->is_first) {
     /* `a = 1; }` cannot end a block whose '{' ends its line: blocks close on their own line. */
-    if (is_block_brace(b, o.token) && b->tokens[o.token].line < t->line)
+    if (is_block_brace(b, o) && b->tokens[o.token].line < t->line)
       drop_brace(b, i);
     else
       (void)arrpop(b->open);
@@ -240,10 +252,24 @@ static void close_brace(Braces *b, uint32_t i)
       if (b->tokens[o.token].kind == '{')
         close_missing(b, o, i);
     }
-  } else if (o.indent < t->column && open_missing(b, i)) {
-    return;
+  } else if (o.indent < t->column) {
+    if (open_missing(b, i))
+      return;
+    if (b->has_excess && o.is_body) {
+      drop_brace(b, i);
+      return;
+    }
   }
   (void)arrpop(b->open);
+}
+
+/* Does the statement that starts at `i` declare a function or a task? */
+static bool starts_function(const Braces *b, uint32_t i)
+{
+  while (b->tokens[i].kind == TK_EXPORT || b->tokens[i].kind == TK_INLINE
+         || b->tokens[i].kind == TK_NOINLINE)
+    i++;
+  return b->tokens[i].kind == TK_FN || b->tokens[i].kind == TK_TASK;
 }
 
 static void find_edits(Braces *b)
@@ -256,7 +282,8 @@ static void find_edits(Braces *b)
       insert_close(b, o, i, false);
     }
     if (is_opener(kind)) {
-      Open o = {.token = i, .indent = b->line_indent[start]};
+      Open o = {.token = i, .indent = b->line_indent[start],
+                .is_body = kind == '{' && starts_function(b, start)};
       arrput(b->open, o);
     } else if (kind == ')' || kind == ']') {
       close_bracket(b, i);
@@ -313,8 +340,10 @@ static Token *apply_edits(const Braces *b, Token *tokens)
 
 Token *braces_check(Token *tokens, Diags *diags)
 {
-  if (!braces_pair_up(tokens)) {
-    Braces b = {.tokens = tokens, .count = (uint32_t)arrlen(tokens), .diags = diags};
+  Pairing pairing = braces_pair_up(tokens);
+  if (pairing != PAIRS_WELL) {
+    Braces b = {.tokens = tokens, .count = (uint32_t)arrlen(tokens), .diags = diags,
+                .has_excess = pairing == PAIRS_WITH_EXCESS};
     fill_line_indent(&b);
     find_edits(&b);
     tokens = apply_edits(&b, tokens);

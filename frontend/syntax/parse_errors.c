@@ -221,48 +221,81 @@ static bool note_open_bracket(Parser *p, uint32_t found, const int *expected, si
 }
 
 /* Words of other languages, and what one writes here. */
+typedef enum {
+  WORD_PREFIX,             /* before what it is about */
+  WORD_INFIX,              /* between two operands */
+  WORD_TYPE                /* of a declaration that starts with its type */
+} WordUse;
 typedef struct {
   const char *word, *help;
-  bool is_type;            /* of a declaration that starts with its type */
+  WordUse use;
 } Foreign;
 static const Foreign foreign_words[] = {
-  {"let", "declare with 'const' or 'var'", false},
-  {"int", "integer types are i8 to u64, and the type follows the name: 'var x: i32;'", true},
-  {"float", "float types are f16 and f32, and the type follows the name: 'var x: f32;'", true},
-  {"def", "functions start with 'fn'", false},
-  {"func", "functions start with 'fn'", false},
-  {"function", "functions start with 'fn'", false},
-  {"do", "loops are 'while (condition) { ... }' and 'for (array) |item| { ... }'", false},
-  {"elif", "write 'else if (condition)'", false},
-  {"case", "prongs of a switch are 'value => body,'", false},
-  {"default", "the prong for all other values is 'else => body,'", false},
-  {"pub", "everything at the top of a file is visible to its importers", false},
-  {"static", "variables at the top of a file live as long as the program", false},
-  {"not", "the opposite of a bool is '!VALUE'", false},
-  {"void", "a function is written 'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'", true},
-  {"bool", "the type follows the name: 'var x: bool;'", true},
-  {"i16", "the type follows the name: 'var x: i16;'", true},
-  {"i32", "the type follows the name: 'var x: i32;'", true},
-  {"u16", "the type follows the name: 'var x: u16;'", true},
-  {"u32", "the type follows the name: 'var x: u32;'", true},
-  {"f16", "the type follows the name: 'var x: f16;'", true},
-  {"f32", "the type follows the name: 'var x: f32;'", true},
-  {"double", "float types are f16 and f32, and the type follows the name: 'var x: f32;'", true},
-  {"typedef", "a type is a constant: 'const NAME = TYPE;'", false},
-  {"import", "import with 'const m = @import_module(\"file.csl\");'", false},
+  {"let", "declare with 'const' or 'var'", WORD_PREFIX},
+  {"auto", "declare with 'const' or 'var'; the type may be left out", WORD_PREFIX},
+  {"int", "integer types are i8 to u64, and the type follows the name: 'var x: i32;'", WORD_TYPE},
+  {"long", "integer types are i8 to u64, and the type follows the name: 'var x: i32;'", WORD_TYPE},
+  {"short", "integer types are i8 to u64, and the type follows the name: 'var x: i16;'", WORD_TYPE},
+  {"char", "integer types are i8 to u64, and the type follows the name: 'var x: u8;'", WORD_TYPE},
+  {"unsigned",
+   "unsigned integer types are u8 to u64, and the type follows the name: 'var x: u32;'", WORD_TYPE},
+  {"float", "float types are f16 and f32, and the type follows the name: 'var x: f32;'", WORD_TYPE},
+  {"double",
+   "float types are f16 and f32, and the type follows the name: 'var x: f32;'", WORD_TYPE},
+  {"def", "functions start with 'fn'", WORD_PREFIX},
+  {"func", "functions start with 'fn'", WORD_PREFIX},
+  {"function", "functions start with 'fn'", WORD_PREFIX},
+  {"do", "loops are 'while (condition) { ... }' and 'for (array) |item| { ... }'", WORD_PREFIX},
+  {"elif", "write 'else if (condition)'", WORD_PREFIX},
+  {"elseif", "write 'else if (condition)'", WORD_PREFIX},
+  {"then", "an if is written 'if (CONDITION) { ... } else { ... }'", WORD_PREFIX},
+  {"case", "prongs of a switch are 'value => body,'", WORD_PREFIX},
+  {"default", "the prong for all other values is 'else => body,'", WORD_PREFIX},
+  {"match", "write 'switch (VALUE) { LABEL => BODY, else => BODY }'", WORD_PREFIX},
+  {"goto", "functions, loops and tasks are the only ways to go on elsewhere", WORD_PREFIX},
+  {"pub", "everything at the top of a file is visible to its importers", WORD_PREFIX},
+  {"static", "variables at the top of a file live as long as the program", WORD_PREFIX},
+  {"not", "the opposite of a bool is '!VALUE'", WORD_PREFIX},
+  {"new", "all memory is that of variables: 'var NAME: TYPE;'", WORD_PREFIX},
+  {"try", "functions return no errors: call the function without it", WORD_PREFIX},
+  {"catch", "functions return no errors, so nothing is there to catch", WORD_INFIX},
+  {"orelse", "every value is there: an 'if' chooses between two", WORD_INFIX},
+  {"defer", "nothing is put off: write it where the block ends", WORD_PREFIX},
+  {"errdefer", "functions return no errors: write it where the block ends", WORD_PREFIX},
+  {"as", "a value is converted by '@as(TYPE, VALUE)'", WORD_INFIX},
+  {"is", "values are compared with '=='", WORD_INFIX},
+  {"void", "a function is written 'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'", WORD_TYPE},
+  {"bool", "the type follows the name: 'var x: bool;'", WORD_TYPE},
+  {"i16", "the type follows the name: 'var x: i16;'", WORD_TYPE},
+  {"i32", "the type follows the name: 'var x: i32;'", WORD_TYPE},
+  {"u16", "the type follows the name: 'var x: u16;'", WORD_TYPE},
+  {"u32", "the type follows the name: 'var x: u32;'", WORD_TYPE},
+  {"f16", "the type follows the name: 'var x: f16;'", WORD_TYPE},
+  {"f32", "the type follows the name: 'var x: f32;'", WORD_TYPE},
+  {"typedef", "a type is a constant: 'const NAME = TYPE;'", WORD_PREFIX},
+  {"import", "import with 'const m = @import_module(\"file.csl\");'", WORD_PREFIX},
 };
+
+static const Foreign *find_foreign(const Parser *p, const Token *t)
+{
+  if (t == NULL || t->kind != TK_IDENT)
+    return NULL;
+  const char *word = str_text(p->names, t->as.text);
+  for (size_t i = 0; i < ARRAY_COUNT(foreign_words); i++)
+    if (strcmp(word, foreign_words[i].word) == 0)
+      return &foreign_words[i];
+  return NULL;
+}
 
 bool parser_note_foreign(Parser *p, const Token *t)
 {
-  const char *word = str_text(p->names, t->as.text);
+  const Foreign *foreign = find_foreign(p, t);
   int before = t > p->tokens ? t[-1].kind : ';';
   bool is_start = before == ';' || before == '{' || before == '}';
-  for (size_t i = 0; i < ARRAY_COUNT(foreign_words); i++)
-    if (strcmp(word, foreign_words[i].word) == 0 && (is_start || !foreign_words[i].is_type)) {
-      diag_syntax_help(p->diags, t->span, foreign_words[i].help);
-      return true;
-    }
-  return false;
+  if (foreign == NULL || foreign->use == WORD_INFIX || (foreign->use == WORD_TYPE && !is_start))
+    return false;
+  diag_syntax_help(p->diags, t->span, foreign->help);
+  return true;
 }
 
 static bool note_word(Parser *p, const Token *t)
@@ -351,6 +384,46 @@ static bool is_next_to(const Token *a, const Token *b)
   return a->span.off + a->span.len == b->span.off;
 }
 
+/* Is `paren`, a ')', the end of the parameters of a function? */
+static bool ends_parameters(const Parser *p, const Token *paren)
+{
+  uint32_t open = open_bracket(p, (uint32_t)(paren - p->tokens));
+  return open != UINT32_MAX && open > 1 && p->tokens[open].kind == '('
+         && p->tokens[open - 1].kind == TK_IDENT
+         && (p->tokens[open - 2].kind == TK_FN || p->tokens[open - 2].kind == TK_TASK);
+}
+
+/* Is the bracket around `found` that of an index? */
+static bool is_index(const Parser *p, const Token *found)
+{
+  uint32_t open = open_bracket(p, (uint32_t)(found - p->tokens));
+  return open != UINT32_MAX && open > 0 && p->tokens[open].kind == '['
+         && (p->tokens[open - 1].kind == TK_IDENT || p->tokens[open - 1].kind == ']');
+}
+
+/* `= [1, 2, 3];`, at the ';'. */
+static bool is_list(const Parser *p, const Token *before, const Token *found)
+{
+  if (found->kind != ';' || !before || before->kind != ']')
+    return false;
+  uint32_t open = open_bracket(p, (uint32_t)(before - p->tokens));
+  return open != UINT32_MAX && open > 0 && p->tokens[open].kind == '['
+         && (p->tokens[open - 1].kind == '=' || p->tokens[open - 1].kind == '(');
+}
+
+/* `1 if a else 2`, at the 'if'. */
+static bool is_choice_behind(const Token *before, const Token *found)
+{
+  return found->kind == TK_IF && before && before->line == found->line
+         && (before->kind == TK_INT || before->kind == TK_FLOAT || before->kind == TK_IDENT);
+}
+
+static bool is_in_prongs(const Parser *p, const Token *found)
+{
+  uint32_t open = open_bracket(p, (uint32_t)(found - p->tokens));
+  return open != UINT32_MAX && p->tokens[open].kind == '{' && p->tokens[open].role == BRACE_PRONGS;
+}
+
 /* `a..b`, the range of other languages, at its second point. */
 static bool is_range(const Token *before, const Token *found)
 {
@@ -374,15 +447,21 @@ static bool is_field_after_no_comma(const Parser *p, const Token *before, const 
          && before[-2].kind != ',';
 }
 
-/* `@f(a, name = b)`, as other languages name arguments. */
+/* `f(a, name = b)` and `f(name: b)`, as other languages name arguments, at the '=' or behind the
+ * ':'. */
 static bool is_named_argument(const Parser *p, const Token *before, const Token *found)
 {
-  if (found->kind != '=' || !before || before == p->tokens || before->kind != TK_IDENT
-      || before[-1].kind == '.')
+  const Token *sign = before && before->kind == ':' ? before : found;
+  if ((sign->kind != '=' && sign->kind != ':') || sign - p->tokens < 2
+      || sign[-1].kind != TK_IDENT || sign[-2].kind == '.')
     return false;
-  uint32_t paren = open_bracket(p, (uint32_t)(found - p->tokens));
-  return paren != UINT32_MAX && paren > 0 && p->tokens[paren].kind == '('
-         && p->tokens[paren - 1].kind == TK_BUILTIN;
+  uint32_t paren = open_bracket(p, (uint32_t)(sign - p->tokens));
+  if (paren == UINT32_MAX || paren == 0 || p->tokens[paren].kind != '(')
+    return false;
+  int called = p->tokens[paren - 1].kind;
+  bool is_declared = paren > 1 && (p->tokens[paren - 2].kind == TK_FN
+                                   || p->tokens[paren - 2].kind == TK_TASK);
+  return called == TK_BUILTIN || (called == TK_IDENT && !is_declared);
 }
 
 /* `fn f(i16 x)`, as C declares parameters, at the name. */
@@ -416,6 +495,9 @@ static const char *help_for(Parser *p, const Token *before, const Token *found)
   const char *help = number_help(p, before, found);
   if (help)
     return help;
+  if (is_index(p, found) && (is_range(before, found) || found->kind == ':'))
+    return "there are no slices; a DSD describes a part of an array: "
+           "'|i|{LENGTH} -> ARRAY[START + i]'";
   if (is_range(before, found) && is_label_range(found))
     return "a switch has no ranges: name each value, 'A, B, C => ...', or use 'if'";
   if (is_range(before, found))
@@ -424,6 +506,19 @@ static const char *help_for(Parser *p, const Token *before, const Token *found)
       before[-1].kind == ')')
     return "the item of a for loop is a copy; write to an element by its index: 'ARRAY[INDEX] = "
            "VALUE'";
+  if (found->kind == '!' && before && before->kind == ')' && ends_parameters(p, before))
+    return "functions return no errors: the type of the result stands alone, 'fn f(x: i16) void'";
+  if (found->kind == '>' && before && before->kind == '<' && is_next_to(before, found))
+    return "whether two values differ is asked with '!='";
+  if (found->kind == '[' && before && before > p->tokens && before->kind == TK_IDENT
+      && (before[-1].kind == TK_VAR || before[-1].kind == TK_CONST))
+    return "the length is a part of the type: 'var NAME: [LENGTH]TYPE'";
+  if (is_list(p, before, found))
+    return "the values of an array follow its type: '[3]i16{ 1, 2, 3 }'";
+  if (found->kind == ';' && is_in_prongs(p, found))
+    return "a prong of a switch ends in ',': 'LABEL => BODY,'";
+  if (is_choice_behind(before, found))
+    return "a choice between two values is written 'if (CONDITION) VALUE else VALUE'";
   if (found->kind == TK_ARROW && before && before->kind == ')')
     return "the type of the result follows the parameters directly: 'fn f(x: i16) i16 { ... }'";
   if (found->kind == TK_ARROW)
@@ -463,7 +558,8 @@ static const char *help_for(Parser *p, const Token *before, const Token *found)
 static void add_notes(Parser *p, const Token *before, const Token *found, const int *expected,
                       size_t n)
 {
-  bool is_operand = found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{';
+  bool is_operand = (found->kind == TK_IF || found->kind == TK_SWITCH || found->kind == '{')
+                    && !is_choice_behind(before, found);
   const char *help = help_for(p, before, found);
   bool noted = help && (!is_operand || is_operator_before_operand(before->kind));
   if (is_block_at_top(p, before, found)) {
@@ -532,12 +628,43 @@ static const Token *find_walrus(const Parser *p, const Token *found)
   return colon->kind == ':' && colon[1].kind == '=' && is_next_to(colon, colon + 1) ? colon : NULL;
 }
 
+/* `do {` and `elif (a == b) {` read as a literal or a call, and fail somewhere in the braces: the
+ * word before the plain brace that is open at `found`; NULL: it is no word of another language. */
+static const Token *word_of_block(const Parser *p, const Token *found)
+{
+  uint32_t brace = open_bracket(p, (uint32_t)(found - p->tokens));
+  if (brace == UINT32_MAX || brace == 0 || p->tokens[brace].kind != '{'
+      || p->tokens[brace].role != BRACE_PLAIN)
+    return NULL;
+  const Token *word = &p->tokens[brace - 1];
+  if (word->kind == ')') {
+    uint32_t paren = open_bracket(p, brace - 1);
+    word = paren == UINT32_MAX || paren == 0 ? NULL : &p->tokens[paren - 1];
+  }
+  const Foreign *foreign = find_foreign(p, word);
+  return foreign && foreign->use == WORD_PREFIX ? word : NULL;
+}
+
+/* The word of another language that does not fit at `found`; NULL: none. */
+static const Token *foreign_word(const Parser *p, const Token *before, const Token *found)
+{
+  const Foreign *at = find_foreign(p, found), *prior = find_foreign(p, before);
+  bool starts = found->kind == TK_IDENT || found->kind == TK_BUILTIN || found->kind == TK_INT;
+  if (at && at->use == WORD_INFIX)
+    return found;
+  if (prior && prior->use == WORD_PREFIX && starts && found->line == before->line)
+    return before;
+  return word_of_block(p, found);
+}
+
 /* The error that is reported instead of "expected ..., found ...", if there is a better one. */
 static bool report_special(Parser *p, const Token *before, const Token *found,
                            const int *expected, size_t n)
 {
   const Token *head = unclosed_head(p, found);
   const Token *colon = find_walrus(p, found);
+  const Token *word = foreign_word(p, before, found);
+  bool is_declaration = n == 1 && (expected[0] == TK_IDENT || expected[0] == ';');
   if (head) {
     diag_unexpected_token(p->diags, head->span, "')'", "'{'");
   } else if (colon) {
@@ -545,10 +672,12 @@ static bool report_special(Parser *p, const Token *before, const Token *found,
                           "declare with 'const name = value;' or 'var name = value;'");
   } else if (is_comparison(found->kind) && is_expected(TK_AND, expected, n)) {
     diag_chained_comparison(p->diags, found->span);
-  } else if (n == 1 && before && before->kind == TK_IDENT
-             && (expected[0] == TK_IDENT || expected[0] == ';')) {
+  } else if (word && !is_declaration) {
+    diag_foreign_word(p->diags, word->span, str_text(p->names, word->as.text),
+                      find_foreign(p, word)->help);
+  } else if (is_declaration && before && before->kind == TK_IDENT) {
     /* `color` aside, no name starts a declaration: WORD found, or WORD NAME found. */
-    const Token *word = expected[0] == ';' && before > p->tokens ? before - 1 : before;
+    word = expected[0] == ';' && before > p->tokens ? before - 1 : before;
     if (word->kind != TK_IDENT || strcmp(str_text(p->names, word->as.text), "color") == 0)
       return false;
     diag_not_a_declaration(p->diags, word->span, str_text(p->names, word->as.text));

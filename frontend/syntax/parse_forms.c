@@ -120,7 +120,9 @@ static const Form forms[] = {
   {TK_TASK, "a task", "'task NAME(PARAMETER: TYPE, ...) void { ... }'"},
   {TK_IF, "an if", "'if (CONDITION) { ... } else { ... }'"},
   {TK_WHILE, "a while loop", "'while (CONDITION) { ... }' or 'while (CONDITION) : (STEP) { ... }'"},
-  {TK_FOR, "a for loop", "'for (ITEMS) |ITEM| { ... }' or 'for (ITEMS) |ITEM, INDEX| { ... }'"},
+  {TK_FOR, "a for loop",
+   "'for (ITEMS) |ITEM| { ... }' or 'for (ITEMS) |ITEM, INDEX| { ... }'; "
+   "'@range(TYPE, STOP)' counts"},
   {TK_SWITCH, "a switch", "'switch (VALUE) { LABEL, LABEL => BODY, else => BODY }'"},
   {TK_RETURN, "a return", "'return;' or 'return VALUE;'"},
   {TK_BREAK, "a break", "'break;', 'break :LABEL;' or 'break :LABEL VALUE;'"},

@@ -75,6 +75,8 @@ void scan_comment_block(Scan *scan, size_t length, bool is_closed);
 void scan_foreign(Scan *scan, size_t length, int kind, const char *help);
 void scan_bad_word(Scan *scan, size_t length);
 void scan_preprocessor(Scan *scan, size_t length);
+/* False: it stands within a statement, so it is no comment. */
+bool scan_hash_comment(Scan *scan, size_t length);
 void scan_bad_bytes(Scan *scan, size_t length);
 
 /* Generated from lex.l: runs its rules over the whole text. */

@@ -206,12 +206,27 @@ static uint32_t sync_point(const Parser *p, uint32_t i, BraceRole role)
   }
 }
 
+/* If the last error is in the head of a for loop: behind that head, whose ';' end no statement. */
+static uint32_t behind_for_head(const Parser *p)
+{
+  uint32_t i = p->failed;
+  while (i > 0 && p->tokens[i - 1].kind != '(' && p->tokens[i - 1].kind != ';'
+         && p->tokens[i - 1].kind != '{' && p->tokens[i - 1].kind != '}')
+    i--;
+  if (i < 2 || p->tokens[i - 1].kind != '(' || p->tokens[i - 2].kind != TK_FOR)
+    return p->failed;
+  int depth = 1;
+  for (; p->tokens[i].kind != TK_END && p->tokens[i].kind != '{' && depth > 0; i++)
+    depth += (p->tokens[i].kind == '(') - (p->tokens[i].kind == ')');
+  return i > p->failed && depth == 0 ? i : p->failed;
+}
+
 bool parser_resync(Parser *p)
 {
   uint32_t from = 0;
   if (p->reported >= MAX_SYNTAX_ERRORS)
     return false;
-  uint32_t brace = recovery_brace(p, p->failed, &from);
+  uint32_t brace = recovery_brace(p, behind_for_head(p), &from);
   BraceRole role = brace == UINT32_MAX ? BRACE_PLAIN : (BraceRole)p->tokens[brace].role;
   bool is_at_start = p->is_complete || (from > p->failed && !group_goes_on(p, from - 1));
   uint32_t to = is_at_start && role != BRACE_PRONGS ? from : sync_point(p, from, role);

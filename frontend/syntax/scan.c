@@ -315,6 +315,17 @@ void scan_preprocessor(Scan *scan, size_t length)
   scan->pos += (uint32_t)length;
 }
 
+/* `# text`, a comment of other languages: the line is skipped. */
+bool scan_hash_comment(Scan *scan, size_t length)
+{
+  int before = arrlen(scan->tokens) ? arrlast(scan->tokens).kind : ';';
+  if (scan->line_has_token && before != ';' && before != '{' && before != '}' && before != ',')
+    return false;
+  diag_hash_comment(scan->diags, span_at(scan, scan->pos, length));
+  scan->pos += (uint32_t)length;
+  return true;
+}
+
 /* The scanner skips bytes that start no token, and reports the first of several. */
 void scan_bad_bytes(Scan *scan, size_t length)
 {
