@@ -3,7 +3,7 @@
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
  * tile_class.c, effects.c, lint.c, lint_endless.c, lint_fifos.c, lint_locals.c, lint_loops.c,
- * lint_pointers.c, lint_rows.c, lint_unblocks.c, lint_unused.c, lint_variables.c. */
+ * lint_pointers.c, lint_rows.c, lint_tasks.c, lint_unblocks.c, lint_unused.c, lint_variables.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -67,6 +67,11 @@ void lint_memcpy_size(Sema *s);
 
 /* Warns of tiles that get the parameters of <memcpy/get_params> for their row as a column. */
 void lint_rows(Sema *s);
+
+/* ---- lint_tasks.c ---------------------------------------------------------------------------- */
+
+/* Warns of tasks of the module that nothing in the program names. */
+void lint_tasks(Sema *s, const ModuleInstance *m);
 
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 

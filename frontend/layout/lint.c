@@ -40,6 +40,7 @@ void lint_declarations(Sema *s)
     if (sema_is_library(s, i))
       continue;
     warn_unbound_params(s, &s->modules[i]);
+    lint_tasks(s, &s->modules[i]);
     if (!s->session->options->check)
       warn_unused_calls(s, &s->modules[i]);
   }
