@@ -122,9 +122,7 @@ OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
   OpSettings out = {.ok = set.ok, .is_given = true, .span = n->span};
   if (!set.ok)
     return out;
-  Setting *async = settings_take(s, &set, "async");
-  out.says_async = async != NULL;
-  out.is_async = setting_bool(s, async, false);
+  out.is_async = setting_bool(s, settings_take(s, &set, "async"), false);
   out.ok &= read_action(s, &set, &out.done, &out.done_id);
   Setting *on_control = settings_take(s, &set, "on_control");
   if (on_control)
@@ -146,13 +144,6 @@ OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
   }
   settings_finish(s, &set, "DSD operation", op_setting_names, ARRAY_COUNT(op_setting_names));
   return out;
-}
-
-void op_warn_of_action(Sema *s, const OpSettings *set)
-{
-  if (set->done.kind != ACT_NONE && !set->says_async)
-    diag_action_without_async(s->diags, set->span,
-                              set->done.kind == ACT_ACTIVATE ? "activate" : "unblock");
 }
 
 static Operand set_field(Sema *s, Operand dsd, DsrField field, IrValue value)
@@ -522,8 +513,8 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   bool is_scheduled = op->settings.has_priority || op->settings.has_ut;
   if (!op->settings.is_async && !ends_with_action && !is_scheduled)
     return true;
-  bool has_dsr = op->dest.kind == IRV_DSR || op->src0.kind == IRV_DSR || op->src1.kind == IRV_DSR;
-  bool may = is_fabric(&op->dest) || is_fabric(&op->src0) || is_fabric(&op->src1) || has_dsr;
+  bool may = is_fabric(&op->dest) || is_fabric(&op->src0) || is_fabric(&op->src1) ||
+             op->dest.kind == IRV_DSR || op->src0.kind == IRV_DSR || op->src1.kind == IRV_DSR;
   if (!may && op->settings.is_async)
     diag_async_needs_fabric(s->diags, op->settings.span, op->name);
   else if (!may && ends_with_action)
@@ -531,8 +522,6 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   else if (!may)
     diag_microthread_needs_fabric(s->diags, op->settings.span,
                                   op->settings.has_priority ? "priority" : "ut_id", op->name);
-  else if (!has_dsr)         /* a load gives it */
-    op_warn_of_action(s, &op->settings);
   return may;
 }
 

@@ -135,8 +135,6 @@ static bool load_settings_fit(Sema *s, const OpSettings *set, DescKind kind)
     bad = "'save_address' is for memory DSDs";
   if (bad)
     diag_load_setting(s->diags, set->span, bad);
-  else
-    op_warn_of_action(s, set);
   return !bad;
 }
 

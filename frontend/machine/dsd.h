@@ -57,7 +57,6 @@ bool dsd_simd_mode(Sema *s, const Setting *field, SimdMode *mode);
 /* Settings of an operation or of a DSR load. */
 typedef struct {
   bool ok, is_async, is_given;
-  bool says_async;               /* with either value */
   uint16_t flags;                /* DESC_F_SAVE, DESC_F_STEP */
   Action done, on_control;
   IrValue done_id;               /* run-time id of the action, or raw 0 */
@@ -69,8 +68,6 @@ typedef struct {
   Span span;
 } OpSettings;
 OpSettings op_settings_read(Sema *s, const Node *n, bool is_load);
-/* Warns of an action at the end of what nothing says to run in the background, or not to. */
-void op_warn_of_action(Sema *s, const OpSettings *set);
 /* Those of them that a load puts into a DSR: bits of DSR_SETTING_ASYNC and so on. */
 uint8_t dsr_settings_of(const OpSettings *set);
 /* A DSD with the settings in its descriptor. */

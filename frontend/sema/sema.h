@@ -305,9 +305,9 @@ void context_enter(Sema *s);
 void context_leave(Sema *s);
 /* A note on what makes a value of the type of an id from a number, if it is one. */
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
-/* Where a value of type void comes from, if from a param. */
 /* A value of this type is a pointer to one object, where something else is expected. */
 void sema_note_pointer(Sema *s, PoolId type, Span span);
+/* Where a value of type void comes from, if from a param. */
 void sema_note_void(Sema *s, const Operand *o, Span span);
 /* The same where one type was expected and another one found that has the same text. */
 void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span);
