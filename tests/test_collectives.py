@@ -507,6 +507,10 @@ RING_TILE = "paths.ring_tile(x, 0, 5, x, WEST, EAST, colors(3))"
      "call.start(4, a, b); call.start(4, b, a);", "ways_left == 0"),
     ("two_way_gather", "streams.two_way_tile(x, 0, 5, x, WEST, EAST, colors(6))",
      ".first_task = 11", "call.start(4, a, b); call.start(4, b, a);", "ways == 0"),
+    ("two_way_scatter", "streams.two_way_tile(x, 0, 5, x, WEST, EAST, colors(6))",
+     ".first_task = 11", "call.start(4, a, b); call.start(4, b, a);", "left == 0"),
+    ("scatter", "paths.scatter_tile(x, 0, 5, 0, x, WEST, EAST, @get_color(0))", "",
+     "call.start(4, a, b, @get_local_task_id(8));", "!is_unfinished"),   # main again, not finish()
 ])
 def test_wrong_calls_are_told(tmp_path, module, role, params, calls, says, arch):
     """Roots that are no tile of the line, and a call before the end of the last one."""
@@ -517,6 +521,21 @@ def test_wrong_calls_are_told(tmp_path, module, role, params, calls, says, arch)
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
     err = harness.emu(tmp_path / "o.bin", "--run", expect=2).err
     assert says in err and re.search(r"called at \S*pe\.csl:11", err), err
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("module, role", [
+    ("alltoall_task", "streams.alltoall_task_tile(5, 1, x, 0, 2, colors(8))"),
+    ("alltoall_short", "streams.alltoall_short_tile(5, 1, x, 0, 1, colors(12))")])
+def test_calls_that_overlap_merge_activations(tmp_path, module, role, arch):
+    """An assertion would take 4 to 8 cycles of each call, so the emulator's check reports it."""
+    (tmp_path / "layout.csl").write_text(WRONG_LAYOUT % role)
+    calls = "call.start(1, a, &data2, b); call.start(1, a, &data2, b);"
+    (tmp_path / "pe.csl").write_text("var data2 = @zeros([20]f32);\n" + WRONG_TILE % (
+        module, ".first_task = 11, .done_task = 10", calls))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
+    err = harness.emu(tmp_path / "o.bin", "--run", "--check=tasks", expect=2).err
+    assert "[ACTIVATION_MERGED]" in err or "[MICROTHREAD_BUSY]" in err, err
 
 
 TWO_REDUCTIONS = """
