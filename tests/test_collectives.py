@@ -348,7 +348,10 @@ def test_measured_tables_of_the_page_are_current(tmp_path, name):
 
 def test_the_programs_of_the_page_run(tmp_path):
     files = re.findall(r"```csl (\w+\.csl)\n(.*?)```", tables.PAGE.read_text(), re.S)
-    assert {name for name, _ in files} == {"layout.csl", "pe.csl", "several.csl", "several_pe.csl"}
+    assert [name for name, _ in files] == [
+        name for program in ("", "opposite", "ranks", "several")
+        for name in ((f"{program}.csl", f"{program}_pe.csl") if program
+                     else ("layout.csl", "pe.csl"))]
     for name, text in files:
         (tmp_path / name).write_text(text)
     image = tmp_path / "o.bin"
@@ -360,6 +363,16 @@ def test_the_programs_of_the_page_run(tmp_path):
         out = harness.emu(image, "--print=sum@0,0,1,1", "--print=most").out
         assert harness.values(out, "sum")[0, 0] == [sum(range(20))] * 100
         assert set(map(tuple, harness.values(out, "most").values())) == {(19 * 19,)}
+        harness.compile(tmp_path / "opposite.csl", image, f"--arch={arch}",
+                        params={"columns": 5, "rows": 3})
+        opposite = harness.values(harness.emu(image, "--print=from").out, "from")
+        assert opposite == {(x, y): [14 - x - 5 * y] for x in range(5) for y in range(3)}
+        harness.compile(tmp_path / "ranks.csl", image, f"--arch={arch}", params={"tiles": 7})
+        out = harness.emu(image, "--print=recv", "--print=total").out
+        parts = [[p for p in range(7) for _ in range((p + q) % 3)] for q in range(7)]
+        assert harness.values(out, "recv") == {
+            (q, 0): part + [0] * (14 - len(part)) for q, part in enumerate(parts)}
+        assert set(map(tuple, harness.values(out, "total").values())) == {(sum(map(len, parts)),)}
 
 
 # ---- choices and mistakes in layouts ---------------------------------------------------------------
@@ -448,6 +461,10 @@ def test_the_best_root_of_an_allreduce_is_better_than_an_end(tmp_path):
      {"in_layout": "const bad = collectives.reduce_plan(4, 4, pattern.chain, 1, 0);"}),
     ("trees are made for up to 1024 tiles",
      {"in_layout": "const bad = collectives.reduce_plan(2000, 0, pattern.auto, 1, 0);"}),
+    ("x is the column of a tile of the rectangle",
+     {"in_layout": "const bad = collectives.snake_index(0, 3, 2);"}),
+    ("x is the column of a tile of the rectangle",
+     {"in_layout": "const bad = collectives.snake_low(2, 2, 0);"}),
 ])
 def test_mistakes_are_told(tmp_path, text, program):
     assert text in compiled(tmp_path, expect=1, **program)
