@@ -1,6 +1,7 @@
 /* Local tasks that operations unblock and nothing in the program ever blocks: they do not wait for
- * those operations.  And those that are blocked at the start and that nothing unblocks: they never
- * run, however often they are activated. */
+ * those operations.  Those that operations unblock and nothing activates: they never run.  And
+ * those that are blocked at the start and that nothing unblocks: nor do they, however often they
+ * are activated. */
 #include "frontend/layout/fabric.h"
 
 static uint64_t bit_of(uint64_t id) { return UINT64_C(1) << id % MAX_TASK_IDS; }
@@ -20,25 +21,32 @@ static uint64_t blocked_ids(const Sema *s)
   return ids;
 }
 
-static void check_action(Sema *s, Action action, IrLocId loc, uint64_t blocked)
+/* A bit for each id that the program blocks, and for each that it activates. */
+typedef struct { uint64_t blocked, activated; } NamedIds;
+
+static void check_action(Sema *s, Action action, IrLocId loc, NamedIds named)
 {
   const TaskSlot *task = &s->setup->tasks[action.id % MAX_TASK_IDS];
-  if (action.kind != ACT_UNBLOCK || action.id_kind != ID_TASK || task->kind != TASK_LOCAL ||
-      blocked & bit_of(action.id))
+  if (action.kind != ACT_UNBLOCK || action.id_kind != ID_TASK || task->kind != TASK_LOCAL)
     return;
   Span at = fabric_user_span(s, loc);
-  diag_unblock_never_blocked(s->diags, at, sema_text(s, task->name));
-  diag_unblock_never_blocked_help(s->diags, at);
+  if (!(named.blocked & bit_of(action.id))) {
+    diag_unblock_never_blocked(s->diags, at, sema_text(s, task->name));
+    diag_unblock_never_blocked_help(s->diags, at);
+  } else if (!(named.activated & bit_of(action.id))) {
+    diag_unblock_never_activated(s->diags, at, sema_text(s, task->name));
+    diag_unblock_never_activated_help(s->diags, at);
+  }
 }
 
-static void check_operation(Sema *s, const IrFunc *f, const IrInsn *insn, uint64_t blocked)
+static void check_operation(Sema *s, const IrFunc *f, const IrInsn *insn, NamedIds named)
 {
   Operands o;
   fabric_read_operands(s, f, insn, &o);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++)
     if (o.is_known[i]) {
-      check_action(s, o.known[i].desc.done, insn->loc, blocked);
-      check_action(s, o.known[i].desc.on_control, insn->loc, blocked);
+      check_action(s, o.known[i].desc.done, insn->loc, named);
+      check_action(s, o.known[i].desc.on_control, insn->loc, named);
     }
 }
 
@@ -63,11 +71,11 @@ static void warn_of_blocked(Sema *s)
 void lint_unblocks(Sema *s)
 {
   warn_of_blocked(s);
-  uint64_t blocked = blocked_ids(s);
+  NamedIds named = {blocked_ids(s), s->setup->active | named_tasks(s, ACT_ACTIVATE)};
   for (uint32_t f = 0; f < s->ir->n_funcs; f++)
     for (uint32_t i = 1; i < s->ir->funcs[f].n_insns; i++) {
       const IrInsn *insn = &s->ir->funcs[f].insns[i];
       if (!insn->dead && insn->op == IR_vec)
-        check_operation(s, &s->ir->funcs[f], insn, blocked);
+        check_operation(s, &s->ir->funcs[f], insn, named);
     }
 }
