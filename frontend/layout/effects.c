@@ -1,5 +1,16 @@
-/* Functions without an effect: a call of one only computes a value from what it reads. */
+/* Functions without an effect: a call of one only computes a value from what it reads.  Where
+ * conditions known at compile time leave out code of a function, it may do more on other tiles. */
 #include "frontend/layout/fabric.h"
+
+#include <stb_ds.h>
+
+Effect *effects_begin(Sema *s)
+{
+  Effect *known = arena_many(s->arena, Effect, s->ir->n_funcs + 1);
+  for (size_t i = 0; i < arrlenu(s->left_out); i++)
+    known[s->left_out[i].func.raw] = EFFECT_SOME;
+  return known;
+}
 
 static bool insn_has_effect(const Sema *s, const IrFunc *f, const IrInsn *insn, Effect *known)
 {

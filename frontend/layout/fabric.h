@@ -97,8 +97,10 @@ bool fabric_check(Session *session, const Programs *programs);
 
 /* ---- for warnings: effects.c ----------------------------------------------------------------- */
 
-/* What calls of a function do; in arrays, by its number in the IR, and all unknown at first. */
+/* What calls of a function do; in arrays, by its number in the IR. */
 typedef enum { EFFECT_UNKNOWN, EFFECT_RUNNING, EFFECT_NONE, EFFECT_SOME } Effect;
+/* Nothing is known yet but of functions that do more on other tiles. */
+Effect *effects_begin(Sema *s);
 /* Does a call do more than compute a value from what it reads?  A function that calls itself counts
  * as one with an effect. */
 bool effect_of_func(const Sema *s, uint32_t func, Effect *known);

@@ -282,7 +282,7 @@ static bool func_is_constant(const Sema *s, uint32_t func)
 
 static void check_calls(Sema *s)
 {
-  Effect *known = arena_many(s->arena, Effect, s->ir->n_funcs + 1);
+  Effect *known = effects_begin(s);
   for (size_t i = 0; i < arrlenu(s->lone_calls); i++) {
     const LoneCall *c = &s->lone_calls[i];
     const IrInsn *call = insn_of(&s->ir->funcs[c->func.raw], c->call);

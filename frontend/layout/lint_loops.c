@@ -102,14 +102,26 @@ static bool condition_changes(const IrFunc *f, const CodeLoop *loop)
   return false;
 }
 
+/* Does a condition known at compile time leave out code of the loop? */
+static bool has_left_out(const Sema *s, const CodeLoop *loop)
+{
+  for (size_t i = 0; i < arrlenu(s->left_out); i++) {
+    const LeftOut *at = &s->left_out[i];
+    if (ir_func_eq(at->func, loop->func) && at->block.raw >= loop->head.raw &&
+        at->block.raw < loop->end)
+      return true;
+  }
+  return false;
+}
+
 void lint_loops(Sema *s)
 {
-  Effect *known = arena_many(s->arena, Effect, s->ir->n_funcs + 1);
+  Effect *known = effects_begin(s);
   for (size_t i = 0; i < arrlenu(s->loops); i++) {
     const CodeLoop *loop = &s->loops[i];
     const IrFunc *f = &s->ir->funcs[loop->func.raw];
     if (fabric_is_in_library(s, loop->condition) || !is_simple(s, f, loop, known) ||
-        condition_changes(f, loop))
+        condition_changes(f, loop) || has_left_out(s, loop))
       continue;
     diag_loop_unchanged(s->diags, loop->condition);
     diag_loop_unchanged_help(s->diags, loop->condition);

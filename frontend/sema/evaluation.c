@@ -31,6 +31,7 @@ void sema_destroy(Sema *s)
   arrfree(s->unset_locals);
   arrfree(s->lone_calls);
   arrfree(s->loops);
+  arrfree(s->left_out);
   arrfree(s->local_dsds);
   sema_own_destroy(s);
 }

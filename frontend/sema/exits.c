@@ -1,6 +1,8 @@
 /* Ways out of blocks, loops and inlined functions: collected, and joined where they meet. */
 #include "frontend/sema/sema_internal.h"
 
+#include <stb_ds.h>
+
 void exits_init(ExitList *list)
 {
   list->n = 0;
@@ -166,4 +168,10 @@ Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
   if (is_bad)
     return operand_poison();
   return is_scalar ? operand_runtime(result, type) : place;
+}
+
+void sema_note_left_out(Sema *s)
+{
+  if (sema_emits(s) && !sema_is_library(s, s->now.module))
+    arrput(s->left_out, ((LeftOut){s->b.func, s->b.block}));
 }

@@ -187,6 +187,10 @@ typedef struct { IrFuncId func; IrValue place; PoolId value; } LocalDsd;
  * condition has those in front of `done`, which is behind the loop. */
 typedef struct { IrFuncId func; IrBlockId head, done; uint32_t end; Span condition; } CodeLoop;
 
+/* For effects.c: a place of the program's own code where a condition known at compile time leaves
+ * code out. */
+typedef struct { IrFuncId func; IrBlockId block; } LeftOut;
+
 struct Sema {
   Session *session;
   Pool *pool;
@@ -201,6 +205,7 @@ struct Sema {
   UnsetLocal *unset_locals;
   LoneCall *lone_calls;
   CodeLoop *loops;
+  LeftOut *left_out;
   LocalDsd *local_dsds;
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */

@@ -318,7 +318,10 @@ static Operand expr_logical(Sema *s, const NodeBinary *n)
     PoolId known = sema_force(s, a.value, n->left->span);
     if (pool_eq(known, POOL(POISON)))
       return operand_poison();
-    return value_is_true(known) == is_and ? as_bool(s, n->right) : operand_value(s, known);
+    if (value_is_true(known) == is_and)
+      return as_bool(s, n->right);
+    sema_note_left_out(s);
+    return operand_value(s, known);
   }
   IrBlockId right = ir_block_add(s->ir, s->b.func), join = ir_block_add(s->ir, s->b.func);
   IrValue decided = ir_const(&s->b, IRT_BOOL, !is_and);

@@ -211,6 +211,8 @@ bool sema_report_other_struct(Sema *s, const Operand *base, StrId member);
 
 /* Is code being emitted at the point reached? */
 static inline bool sema_emits(const Sema *s) { return !s->now.comptime && s->ir != NULL; }
+/* A condition known at compile time leaves out code here. */
+void sema_note_left_out(Sema *s);
 Operand operand_place(IrValue address, PoolId type, bool is_const);
 Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);
 /* Says that the operand is not known at compile time. */

@@ -390,6 +390,17 @@ static APART Operand if_of_template(Sema *s, const NodeIf *n, PoolId want, bool 
   return template_parts_end(s, is_dead && other);
 }
 
+static Operand if_known(Sema *s, const NodeIf *n, bool is_true, PoolId want, bool is_value)
+{
+  const Node *taken = is_true ? n->then_part : n->else_part;
+  if (!is_true || n->else_part != NULL)
+    sema_note_left_out(s);
+  Operand value = taken != NULL ? walk_branch(s, taken, want, is_value) : operand_void();
+  if (s->is_dead)
+    sema_note_left_out(s);             /* what follows */
+  return value;
+}
+
 Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
 {
   const NodeIf *n = node_if(node);
@@ -399,10 +410,8 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
     return if_of_template(s, n, want, is_value);
   if (operand_is_poison(cond))
     return leave_out(s);
-  if (cond.kind == OPR_COMPTIME) {
-    const Node *taken = is_true ? n->then_part : n->else_part;
-    return taken != NULL ? walk_branch(s, taken, want, is_value) : operand_void();
-  }
+  if (cond.kind == OPR_COMPTIME)
+    return if_known(s, n, is_true, want, is_value);
   ExitList exits;
   exits_init(&exits);
   IrBlockId yes = ir_block_add(s->ir, s->b.func), no = ir_block_add(s->ir, s->b.func);
@@ -539,6 +548,7 @@ static Operand switch_known(Sema *s, const NodeSwitch *n, PoolId subject, const 
                             const uint32_t *marks, uint32_t else_prong, PoolId want, bool is_value)
 {
   uint32_t taken = else_prong;
+  sema_note_left_out(s);
   for (uint32_t i = 0; i < n->prongs.count; i++)
     for (uint32_t k = marks[i]; k < marks[i + 1]; k++)
       if (pool_eq(labels[k], subject))
@@ -740,6 +750,7 @@ static void while_emitted(Sema *s, const NodeWhile *n)
   IrBlockId done = ir_block_add(s->ir, s->b.func);
   bool can_end = cond.kind != OPR_COMPTIME || !is_true;
   if (operand_is_poison(cond) || (cond.kind == OPR_COMPTIME && !is_true)) {
+    sema_note_left_out(s);
     ir_br(&s->b, done, NULL, 0);
     s->b.block = done;
     s->now.run_time_depth--;
