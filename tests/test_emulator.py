@@ -260,6 +260,55 @@ def test_an_endless_program_ends_with_exit_4(tmp_path, engine):
     assert "\n  P0.0 main thread (local task 8 'main') has not ended at " in ran.err
 
 
+def test_tiles_at_the_same_place_are_one_entry(tmp_path, engine):
+    (tmp_path / "pe.csl").write_text("""
+param x: u16;
+export var n: u16 = 0;
+task main() void {
+  while (x > 0 or n < 3) { n += 1; }
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(9));
+  @activate(@get_local_task_id(9));
+}
+""")
+    (tmp_path / "layout.csl").write_text("""
+layout {
+  @set_rectangle(4, 3);
+  for (@range(u16, 4)) |x| {
+    for (@range(u16, 3)) |y| { @set_tile_code(x, y, "pe.csl", .{ .x = x }); }
+  }
+}
+""")
+    harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path)
+    lines = harness.emu(tmp_path / "p.bin", engine, "--max-cycles=5000",
+                        expect=4).err.splitlines()
+    assert re.match(r"  P1.0 main thread \(local task 9 'main'\) has not ended at pe.csl:5", lines[1])
+    assert lines[2] == "  likewise at P2.0, P3.0, P1.1, P2.1, P3.1, P1.2, P2.2, P3.2"
+    assert lines[3].startswith("  help: if this is an end that never comes, look at what the loop's")
+
+
+def test_tasks_that_activate_each_other_are_named(tmp_path, engine):
+    program = program_of(tmp_path, """
+export var n: u16 = 0;
+const there = @get_local_task_id(9);
+const back = @get_local_task_id(10);
+task go() void { @activate(back); }
+task come() void { @activate(there); }
+comptime {
+  @bind_local_task(go, there);
+  @bind_local_task(come, back);
+  @activate(there);
+}
+""")
+    lines = {harness.emu(program, engine, f"--max-cycles={limit}", expect=4).err.splitlines()[1]
+             for limit in range(5000, 5020)}
+    said = "\n".join(sorted(lines))
+    assert "task 9 'go') has not ended" in said and "task 10 'come' is about to start" in said
+    assert re.search(r"'come'\) has not ended at \S+:6, activated at \S+:5", said), said
+    assert re.search(r"'go' is about to start, activated at \S+:6", said), said
+
+
 def test_a_receive_that_never_completes_ends_with_exit_3(tmp_path, engine):
     program = program_of(tmp_path, """
 export var n: u16 = 0;

@@ -1,7 +1,7 @@
 /* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
  * waits on a stopped engine with their causes.
  *
- * Reading order: report, calls, values, variables, fault, left, deadlock.h, deadlock_wait,
+ * Reading order: report, calls, values, variables, fault, left, busy, deadlock.h, deadlock_wait,
  * deadlock, deadlock_text.
  */
 #ifndef EMU_EXPLAIN_H
@@ -160,7 +160,10 @@ void deadlock_chains(Engine *engine, const Program *program, const IdleQuestion 
                      unsigned most,
                      void (*wait)(void *context, unsigned chain, uint32_t tile, const char *text),
                      void *context);
-/* The places of main threads that have not ended, of at most `max_tiles` tiles; in report.c. */
-void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out);
+
+/* ---- busy.c ---------------------------------------------------------------------------------- */
+
+/* What tiles are at: at most `most` places, each with all tiles that are there. */
+void busy_report(Engine *engine, const Program *program, unsigned most, FILE *out);
 
 #endif

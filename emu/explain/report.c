@@ -190,26 +190,6 @@ void report_thread(const Report *r, uint32_t tile, unsigned index, const Inspect
   report_place(r, tile, thread->pc);
 }
 
-void busy_report(Engine *engine, const Program *program, unsigned max_tiles, FILE *out)
-{
-  Report r = report_create(engine, program, out);
-  unsigned n = 0;
-  for (uint32_t t = 0; t < program->n_tiles; t++) {
-    if (!engine->ops->touched(engine, t))
-      continue;
-    const InspectThread *thread = &report_look(&r, t)->threads[0];
-    if (thread->state == THREAD_IDLE || n++ >= max_tiles)
-      continue;
-    fprintf(out, "  ");
-    report_tile(&r, t);
-    fprintf(out, " ");
-    report_thread(&r, t, 0, thread);
-    fprintf(out, "\n");
-  }
-  if (n > max_tiles)
-    fprintf(out, "  and those of %u more tiles\n", n - max_tiles);
-}
-
 /* ---- back to the sender ---------------------------------------------------------------------- */
 
 typedef struct { uint32_t tile; uint8_t color; Port port; } Arrival;

@@ -8,7 +8,7 @@
 
 #include <stb_ds.h>
 
-enum { MOST_TILES_SHOWN = 16, MOST_LINES = 25, MOST_PHASES = 4096 };
+enum { MOST_PLACES_SHOWN = 8, MOST_LINES = 25, MOST_PHASES = 4096 };
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static WseStatus limit_error(HostSession *s, uint64_t limit)
   FILE *out = base_text_open(&text, &size);
   diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
   session_flush_diags(s, out);
-  busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
+  busy_report(s->engine, s->program, MOST_PLACES_SHOWN, out);
   base_text_close(out, &text);
   session_fail(s, WSE_CYCLE_LIMIT, text);
   return session_end(s);
@@ -98,7 +98,7 @@ static WseStatus interrupted_error(HostSession *s)
   size_t size;
   FILE *out = base_text_open(&text, &size);
   fprintf(out, "error: the run was interrupted at cycle %" PRIu64 "\n", session_cycle(s));
-  busy_report(s->engine, s->program, MOST_TILES_SHOWN, out);
+  busy_report(s->engine, s->program, MOST_PLACES_SHOWN, out);
   base_text_close(out, &text);
   session_fail(s, WSE_INTERRUPTED, text);
   return session_end(s);

@@ -2,11 +2,12 @@
  * wavelets that were lost. */
 #include "emu/tile/tile.h"
 
-static uint16_t last_activation(const TileRecord *r, unsigned id)
+uint16_t record_activator(const TileRecord *r, unsigned id)
 {
   for (unsigned back = 1; back <= RECENT_ACTIVATIONS; back++) {
     unsigned i = (r->next + RECENT_ACTIVATIONS - back) % RECENT_ACTIVATIONS;
-    if (r->recent_id[i] == id && r->recent_pc[i])
+    /* An entry that is not used yet has id 0 and place 0. */
+    if (r->recent_id[i] == id && (id || r->recent_pc[i]))
       return r->recent_pc[i];
   }
   return PC_RETURN;
@@ -18,7 +19,7 @@ void record_activation(TileRecord *r, unsigned id, uint16_t pc, bool merges)
     r->lost |= UINT64_C(1) << id;
     r->lost_id = (uint8_t)id;
     r->lost_pc = pc;
-    r->before_pc = last_activation(r, id);
+    r->before_pc = record_activator(r, id);
   }
   r->recent_pc[r->next] = pc;
   r->recent_id[r->next] = (uint8_t)id;

@@ -537,6 +537,8 @@ static inline void record_start(TileRecord *r, TaskKind kind, unsigned id)
 /* `pc`: of the instruction that activates, or whose operation does; PC_RETURN none.  `merges`: the
  * task waits to be started already. */
 void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges);
+/* The instruction of the last activation of a task, if it is one of the recent ones; PC_RETURN. */
+uint16_t record_activator(const TileRecord *record, unsigned id);
 /* The FIFOs that an operation takes from and fills, at its start. */
 void record_fifos(TileRecord *record, const VecRun *run);
 /* A FIFO has ended the operation. */

@@ -1,0 +1,112 @@
+/* What tiles are at when a run is cut short: the places of main threads that have not ended, and
+ * the tasks that are about to start.  Tiles at the same place are one entry. */
+#include "emu/explain/explain.h"
+
+#include <stdlib.h>
+#include <stb_ds.h>
+
+enum { OTHERS_SHOWN = 8 };
+
+/* By what tiles are at: the first of them, and others like it. */
+typedef struct {
+  char *key;
+  uint32_t n, tiles[1 + OTHERS_SHOWN];
+} BusyTiles;
+
+static void print_activation(const Report *r, uint32_t tile, unsigned id)
+{
+  const TileRecord *record = r->at.record;
+  uint16_t pc = record ? record_activator(record, id) : PC_RETURN;
+  if (pc == PC_RETURN)
+    return;
+  fprintf(r->out, ", activated");
+  report_place(r, tile, pc);
+}
+
+/* The first local task that can start and has not; MAX_TASK_IDS: none. */
+static unsigned task_to_start(const Program *program, uint32_t tile, const InspectTile *at)
+{
+  const ClassCode *cls = program_class(program, tile);
+  for (unsigned id = 0; cls && id < MAX_TASK_IDS; id++)
+    if (cls->local_task[id] && (at->active & ~at->blocked) >> id & 1)
+      return id;
+  return MAX_TASK_IDS;
+}
+
+/* What a tile is at; false: nothing that has not ended. */
+static bool print_business(Report *r, uint32_t tile)
+{
+  const InspectTile *at = report_look(r, tile);
+  const InspectThread *thread = &at->threads[0];
+  if (thread->state != THREAD_IDLE) {
+    report_thread(r, tile, 0, thread);
+    if (thread->task == TASK_LOCAL)
+      print_activation(r, tile, thread->task_id);
+    return true;
+  }
+  unsigned id = task_to_start(r->program, tile, at);
+  if (id == MAX_TASK_IDS)
+    return false;
+  report_task(r, tile, TASK_LOCAL, id);
+  fprintf(r->out, " is about to start");
+  print_activation(r, tile, id);
+  return true;
+}
+
+static BusyTiles *busy_tiles(Report *r)
+{
+  BusyTiles *found = NULL;
+  sh_new_strdup(found);
+  for (uint32_t t = 0; t < r->program->n_tiles; t++) {
+    if (!r->engine->ops->touched(r->engine, t))
+      continue;
+    char *text = NULL;
+    size_t size;
+    r->out = base_text_open(&text, &size);
+    bool is_busy = print_business(r, t);
+    base_text_close(r->out, &text);
+    if (is_busy) {
+      if (shgeti(found, text) < 0)
+        shputs(found, ((BusyTiles){.key = text}));
+      BusyTiles *entry = &found[shgeti(found, text)];
+      if (entry->n < ARRAY_COUNT(entry->tiles))
+        entry->tiles[entry->n] = t;
+      entry->n++;
+    }
+    free(text);
+  }
+  return found;
+}
+
+static void print_others(const Report *r, const BusyTiles *entry)
+{
+  if (entry->n == 1)
+    return;
+  fprintf(r->out, "  likewise at ");
+  for (uint32_t i = 1; i < entry->n && i < ARRAY_COUNT(entry->tiles); i++) {
+    fprintf(r->out, "%s", i > 1 ? ", " : "");
+    report_tile(r, entry->tiles[i]);
+  }
+  if (entry->n > ARRAY_COUNT(entry->tiles))
+    fprintf(r->out, " and %u more", entry->n - (unsigned)ARRAY_COUNT(entry->tiles));
+  fprintf(r->out, "\n");
+}
+
+void busy_report(Engine *engine, const Program *program, unsigned most, FILE *out)
+{
+  Report r = report_create(engine, program, out);
+  BusyTiles *found = busy_tiles(&r);
+  r.out = out;
+  for (ptrdiff_t i = 0; i < shlen(found) && i < (ptrdiff_t)most; i++) {
+    fprintf(out, "  ");
+    report_tile(&r, found[i].tiles[0]);
+    fprintf(out, " %s\n", found[i].key);
+    print_others(&r, &found[i]);
+  }
+  if (shlen(found) > (ptrdiff_t)most)
+    fprintf(out, "  and %td more places\n", shlen(found) - (ptrdiff_t)most);
+  if (shlen(found))
+    fprintf(out, "  help: if this is an end that never comes, look at what the loop's condition "
+                 "reads, or at the tasks that activate each other; --trace=task shows them\n");
+  shfree(found);
+}
