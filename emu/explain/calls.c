@@ -1,6 +1,8 @@
 /* The calls that led to where a tile's main thread is: the return addresses on its stack. */
 #include "emu/explain/explain.h"
 
+#include <string.h>
+
 enum { RETURN_ADDRESS_BYTES = 2 };
 
 const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc)
@@ -112,4 +114,65 @@ WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32
     if (leave_library(program, cls->image, on_stack.place, &call))
       break;
   return call;
+}
+
+/* Functions of a class on the way from an instruction to the program's own code. */
+typedef struct {
+  const Program *program;
+  const ClassCode *cls;
+  const DebugFunction *functions[MOST_CALLS];
+  uint32_t n_functions;
+  WayIntoLibrary *ways;
+  uint32_t n_ways, most;
+} WaysBack;
+
+static void add_function(WaysBack *back, uint32_t pc)
+{
+  const DebugFunction *function = calls_function(back->cls->image, pc);
+  for (uint32_t i = 0; i < back->n_functions; i++)
+    if (back->functions[i] == function)
+      return;
+  if (function && !function->is_task && back->n_functions < MOST_CALLS)
+    back->functions[back->n_functions++] = function;
+}
+
+static void add_way(WaysBack *back, WayIntoLibrary way)
+{
+  for (uint32_t i = 0; i < back->n_ways; i++)
+    if (back->ways[i].line == way.line && strcmp(back->ways[i].file, way.file) == 0)
+      return;
+  if (back->n_ways < back->most)
+    back->ways[back->n_ways++] = way;
+}
+
+/* All calls of one function. */
+static void follow_calls(WaysBack *back, uint32_t address)
+{
+  const ClassCode *cls = back->cls;
+  for (uint32_t pc = cls->image->code_address; pc < cls->code_end;) {
+    const Insn *insn = class_insn(cls, pc);
+    WayIntoLibrary way = {0};
+    if (insn && insn->op == OP_call && insn->imm == address) {
+      if (leave_library(back->program, cls->image, (uint16_t)pc, &way))
+        add_way(back, way);
+      else
+        add_function(back, pc);
+    }
+    pc += insn ? insn_words(insn->op) * 2u : 2u;
+  }
+}
+
+uint32_t calls_that_reach(const Program *program, uint32_t tile, uint32_t pc, WayIntoLibrary *ways,
+                          uint32_t most)
+{
+  WaysBack back = {.program = program, .cls = program_class(program, tile), .ways = ways,
+                   .most = most};
+  WayIntoLibrary at = {0};
+  if (!back.cls || pc == PC_RETURN ||
+      leave_library(program, back.cls->image, (uint16_t)pc, &at) || !at.module)
+    return 0;
+  add_function(&back, pc);
+  for (uint32_t i = 0; i < back.n_functions; i++)
+    follow_calls(&back, back.cls->image->symbols[back.functions[i]->symbol].address);
+  return back.n_ways;
 }

@@ -481,7 +481,10 @@ static void print_help(Analysis *a, const Cause *cause)
   const char *advice = root->kind == UNIT_END
                          ? end_help(&a->report, root)
                          : cycle_help(find_short_message(a, cause->root).is_any);
-  if (module)
+  if (module && root->kind == UNIT_END && root->end == END_LOST)
+    fprintf(a->report.out, "  help: a call of %s began before the one before it had ended: start "
+            "the next call on an axis in the callback of the one before it\n", module);
+  else if (module)
     fprintf(a->report.out, "  help: what waits is part of a call of %s: let all tiles that take "
             "part make the same calls, in the same order and with the same root and count\n",
             module);

@@ -163,6 +163,18 @@ static void print_color_end(Report *r, Unit end, const char *what)
 
 /* ---- text: what was lost --------------------------------------------------------------------- */
 
+enum { MOST_WAYS = 3 };
+
+/* The calls of the program that led to an activation in a library module. */
+static void print_ways(const Report *r, uint32_t tile, uint32_t pc)
+{
+  WayIntoLibrary ways[MOST_WAYS];
+  uint32_t n = calls_that_reach(r->program, tile, pc, ways, MOST_WAYS);
+  for (uint32_t i = 0; i < n; i++)
+    fprintf(r->out, "%s%s:%u", i == 0 ? ", by the calls at " : i + 1 == n ? " and " : ", ",
+            ways[i].file, ways[i].line);
+}
+
 static void print_lost(Report *r, Unit end)
 {
   const TileRecord *record = report_look(r, end.tile)->record;
@@ -176,6 +188,7 @@ static void print_lost(Report *r, Unit end)
     fprintf(r->out, ", the first time");
     report_place(r, end.tile, record->before_pc);
   }
+  print_ways(r, end.tile, record->lost_pc);
   fprintf(r->out, ": two activations are one start");
 }
 

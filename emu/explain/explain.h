@@ -80,6 +80,11 @@ typedef struct {
 } WayIntoLibrary;
 WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32_t tile,
                                   uint32_t pc);
+/* The program's calls by which an instruction of a library module can be reached, as the code has
+ * them, in order of their addresses; how many, at most `most`.  None if the place is the program's
+ * own. */
+uint32_t calls_that_reach(const Program *program, uint32_t tile, uint32_t pc, WayIntoLibrary *ways,
+                          uint32_t most);
 /* The function whose code has the address; NULL: not known. */
 const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
 
