@@ -192,6 +192,28 @@ def test_numbers_of_the_other_kind_are_warned_of(program):
                     f"memcpy_d2h: dest has dtype float32, and {in_n}"], ran.err
 
 
+def test_wide_copies_of_narrow_elements_are_warned_of(program):
+    """An array of uint32 may hold pairs of them."""
+    ran = script(program, """
+        h = r.get_id("h")
+        named = dict(COPY, data_type=WIDE)
+        pairs = np.arange(2, dtype=np.uint32) + 0x10001
+        r.memcpy_h2d(h, pairs, 0, 0, 1, 1, 2, **named)
+        r.memcpy_d2h(pairs, h, 0, 0, 1, 1, 2, **named)
+        r.memcpy_h2d(h, np.arange(2, dtype=np.int32), 0, 0, 1, 1, 2, **dict(COPY, data_type=NARROW))
+        print("MISTAKES")
+        r.memcpy_h2d(h, np.arange(2, dtype=np.float32), 0, 0, 1, 1, 2, **named)
+        r.memcpy_d2h(np.zeros(2, np.int32), h, 0, 0, 1, 1, 2, **named)
+        r.stop()
+    """)
+    told = [line.split("Warning: ")[1] for line in ran.err.splitlines() if "Warning: " in line]
+    assert len(told) == 2, ran.err
+    assert told[0].startswith("memcpy_h2d: src has dtype float32, and 'h' (")
+    assert told[1].startswith("memcpy_d2h: dest has dtype int32, and 'h' (")
+    assert all("lays each of them over two of those: use data_type=MemcpyDataType.MEMCPY_16BIT"
+               in line for line in told)
+
+
 def test_axes_in_another_order_are_warned_of(program):
     ran = script(program, """
         a, h = r.get_id("a"), r.get_id("h")

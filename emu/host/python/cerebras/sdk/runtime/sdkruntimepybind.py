@@ -111,6 +111,7 @@ class Task:
 _TILE = re.compile(r"\bP\d+\.\d+\b")       # as reports name it
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MOST_THREADS = 64
+_ELEMENTS_OF_16_BITS = ("i16", "u16", "f16", "bf16", "cb16")
 
 
 @one_at_a_time
@@ -411,7 +412,13 @@ class SdkRuntime(Tiles):
         name, kind = self._types.get(transfer.target, ("", ""))
         element = kind.rpartition("]")[2].removeprefix("const ")
         fit, other = {"f32": ("float32", "i"), "i32": ("int32", "f")}.get(element, ("", ""))
-        if not transfer.streaming and not transfer.is_16bit and array.dtype.kind == other:
+        if transfer.streaming or transfer.is_16bit:
+            return
+        if element in _ELEMENTS_OF_16_BITS and array.dtype.kind in "fi":
+            self._warn(f"{what} has dtype {array.dtype}, and {name!r} ({kind}) has elements of "
+                       f"{element}; a copy of 32-bit elements lays each of them over two of those: use "
+                       "data_type=MemcpyDataType.MEMCPY_16BIT, or an array of uint32 if it holds pairs")
+        if array.dtype.kind == other:
             self._warn(f"{what} has dtype {array.dtype}, and {name!r} ({kind}) has elements of "
                        f"{element}; a copy moves their bits, which stand for other numbers there: use "
                        f"an array of {fit}, or .view(np.uint32) of this one if the bits are meant")
