@@ -37,6 +37,12 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
 {
   const InspectColor *state = &report_look(r, end.tile)->colors[end.index];
   report_tile(r, end.tile);
+  if (!state->rx && !state->tx) {
+    fprintf(r->out, "'s router has no route for ");
+    report_color(r, end.tile, end.index);
+    fprintf(r->out, " now: the program has closed it, or not opened it yet");
+    return;
+  }
   fprintf(r->out, "'s router %s ", what);
   report_color(r, end.tile, end.index);
   fprintf(r->out, inputs ? " from " : " to ");
@@ -758,6 +764,9 @@ const char *end_help(Report *r, const Unit *root)
            "of another one; an entry of {} is for nobody";
   case END_NEVER_STARTED: return start_help(r, root);
   case END_NO_UNBLOCK:
+    if (unblocking_place(r->program, program_class(r->program, root->tile)) != PC_RETURN)
+      return "see what leads to that call: a condition before it may not hold, such as of a "
+             "counter that the launch before has moved, or a task has not started";
     return "call unblock_cmd_stream() once a launch, in the last thing that the launched function "
            "leads to";
   case END_NONE: case END_UNKNOWN: default:
