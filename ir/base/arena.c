@@ -35,6 +35,7 @@ struct Chunk {
   Chunk *older;
   size_t bytes;           /* of the whole chunk */
   size_t size, used;      /* of data */
+  size_t zero_from;       /* nothing has been written from here on, and the system gave zeros */
   _Alignas(16) char data[];
 };
 
@@ -169,6 +170,7 @@ void arena_reset(Arena *arena)
   SHOW(chunk->data, chunk->size);
   memset(chunk->data, 0xdd, chunk->used);
 #endif
+  chunk->zero_from = chunk->zero_from > chunk->used ? chunk->zero_from : chunk->used;
   chunk->used = 0;
   HIDE(chunk->data, chunk->size);
 }
@@ -182,13 +184,15 @@ static Chunk *add_chunk(Arena *arena, size_t at_least)
     bytes = at_least + sizeof(Chunk);
   if (bytes > reserved_bytes)
     bytes = (bytes + reserved_bytes - 1) / reserved_bytes * reserved_bytes;
-  Chunk *chunk = bytes >= reserved_bytes ? platform_reserve(bytes) : malloc(bytes);
+  bool is_reserved = bytes >= reserved_bytes;
+  Chunk *chunk = is_reserved ? platform_reserve(bytes) : malloc(bytes);
   if (!chunk)
     base_out_of_memory(bytes, arena->name);
   chunk->older = arena->newest;
   chunk->bytes = bytes;
   chunk->size = bytes - sizeof(Chunk);
   chunk->used = 0;
+  chunk->zero_from = is_reserved ? 0 : chunk->size;
   HIDE(chunk->data, chunk->size);
   arena->newest = chunk;
   return chunk;
@@ -212,7 +216,8 @@ void *arena_alloc(Arena *arena, size_t size, size_t align)
   chunk->used = start + size + GAP_BYTES;
   char *at = chunk->data + start;
   SHOW(at, size);
-  memset(at, 0, size);
+  if (start < chunk->zero_from)
+    memset(at, 0, start + size < chunk->zero_from ? size : chunk->zero_from - start);
   return at;
 }
 

@@ -71,6 +71,24 @@ static void reset_reuses_zeroed_memory(void **state)
   arena_destroy(arena);
 }
 
+/* Large chunks come zeroed from the system: what was written to them since must be zeroed. */
+static void reset_of_a_large_chunk_forgets_nothing_written(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {3 << 20, 1 << 20, 4 << 20, 3 << 20};
+  Arena *arena = arena_create("test");
+  arena_alloc(arena, 6 << 20, 1);      /* the chunk that the others share */
+  for (size_t round = 0; round < ARRAY_COUNT(sizes); round++) {
+    arena_reset(arena);
+    unsigned char *at = arena_alloc(arena, sizes[round], 8);
+    for (size_t i = 0; i < sizes[round]; i++)
+      if (at[i] != 0)
+        fail_msg("round %zu: byte %zu is %u", round, i, at[i]);
+    memset(at, 0xff, sizes[round]);
+  }
+  arena_destroy(arena);
+}
+
 static void printf_and_copy_make_terminated_text(void **state)
 {
   (void)state;
@@ -120,6 +138,7 @@ int main(void)
     cmocka_unit_test(objects_larger_than_a_chunk_fit),
     cmocka_unit_test(objects_do_not_overlap),
     cmocka_unit_test(reset_reuses_zeroed_memory),
+    cmocka_unit_test(reset_of_a_large_chunk_forgets_nothing_written),
     cmocka_unit_test(printf_and_copy_make_terminated_text),
     cmocka_unit_test(files_are_written_whole_and_read_back),
     cmocka_unit_test(a_folder_is_not_a_file),
