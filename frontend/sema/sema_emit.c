@@ -296,6 +296,33 @@ static void put_packed(Data *d, uint32_t at, uint32_t bit, PoolId value, PoolId 
   }
 }
 
+/* An element of one machine number of `bytes`; false: it takes more than a word of bits. */
+static bool put_number(Data *d, uint32_t at, PoolId value, uint32_t bytes)
+{
+  const Pool *pool = d->s->pool;
+  switch ((int)pool_kind(pool, value)) {
+  case PK_INT:
+    put_word(d, at, value_int_bits(pool, value), bytes);
+    return true;
+  case PK_FLOAT:
+    put_word(d, at, pool_key(pool, value).u.floating.bits, bytes);
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* What an element's type says is found once: arrays are what fills the memory of a tile. */
+static void put_elements(Data *d, uint32_t at, const PoolKey *k, PoolId element)
+{
+  Pool *pool = d->s->pool;
+  uint32_t each = type_bytes(pool, element);
+  bool is_wide = type_is_wide(pool, element);
+  for (uint32_t i = 0; i < k->u.aggregate.n; i++)
+    if (is_wide || !put_number(d, at + each * i, k->u.aggregate.elems[i], each))
+      put_value(d, at + each * i, k->u.aggregate.elems[i], element);
+}
+
 static void put_parts(Data *d, uint32_t at, const PoolKey *k, PoolId type)
 {
   Pool *pool = d->s->pool;
@@ -308,15 +335,13 @@ static void put_parts(Data *d, uint32_t at, const PoolKey *k, PoolId type)
     put_value(d, at, k->u.aggregate.elems[1], pool_type_of(pool, k->u.aggregate.elems[1]));
     return;
   }
-  bool is_array = t.kind == PK_ARRAY_TYPE;
-  uint32_t each = is_array ? type_bytes(pool, t.u.array.element) : 0;
-  for (uint32_t i = 0; i < k->u.aggregate.n; i++) {
-    if (is_array)
-      put_value(d, at + each * i, k->u.aggregate.elems[i], t.u.array.element);
-    else
-      put_value(d, at + type_field_offset(pool, type, i), k->u.aggregate.elems[i],
-                t.u.fields.fields[i].type);
+  if (t.kind == PK_ARRAY_TYPE) {
+    put_elements(d, at, k, t.u.array.element);
+    return;
   }
+  for (uint32_t i = 0; i < k->u.aggregate.n; i++)
+    put_value(d, at + type_field_offset(pool, type, i), k->u.aggregate.elems[i],
+              t.u.fields.fields[i].type);
 }
 
 static void put_value(Data *d, uint32_t at, PoolId value, PoolId type)

@@ -57,9 +57,10 @@ bool type_is_dsr(PoolId type)
 
 bool type_is_wide(const Pool *pool, PoolId type)
 {
+  if (pool_kind(pool, type) != PK_INT_TYPE)
+    return false;
   PoolKey k = pool_key(pool, type);
-  return k.kind == PK_INT_TYPE && k.u.int_type.bits > TYPE_SCALAR_MAX_BITS &&
-         k.u.int_type.bits <= TYPE_WIDE_MAX_BITS;
+  return k.u.int_type.bits > TYPE_SCALAR_MAX_BITS && k.u.int_type.bits <= TYPE_WIDE_MAX_BITS;
 }
 
 static TypeFacts facts_compute(const Pool *pool, PoolId type, const PoolKey *k);
@@ -162,16 +163,15 @@ static IrType known_ir(PoolId type)
 
 IrType type_ir(const Pool *pool, PoolId type)
 {
-  PoolKey k = pool_key(pool, type);
-  switch ((int)k.kind) {
+  switch ((int)pool_kind(pool, type)) {
   case PK_WELL_KNOWN_TYPE:
     return known_ir(type);
   case PK_INT_TYPE:
-    return int_ir(k.u.int_type.bits);
+    return int_ir(pool_key(pool, type).u.int_type.bits);
   case PK_POINTER_TYPE:
     return IRT_PTR;
   case PK_ENUM_TYPE:
-    return type_ir(pool, k.u.enum_type.tag);
+    return type_ir(pool, pool_key(pool, type).u.enum_type.tag);
   default:
     return IRT_VOID;
   }
