@@ -69,7 +69,7 @@ static Insn to_insn(const Cg *cg, const MInsn *mi, const uint32_t *labels)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-typedef struct { uint32_t parent; const char *function; } InlineKey;
+typedef struct { uint64_t parent; const char *function; } InlineKey;   /* no padding: hashed */
 
 typedef struct {
   Cg *cg;
@@ -79,7 +79,7 @@ typedef struct {
   ImageVecNames *names;
   ImageAssert *asserts;
   ImageAccess *accesses;
-  InlineKey *keys;                /* of the inlines, in their order */
+  struct { InlineKey key; uint32_t value; } *inline_by_key;   /* stb_ds */
   uint32_t *inline_of;            /* by location: index + 1, 0 not looked up yet */
   uint32_t *labels;
   uint32_t last_loc;
@@ -101,31 +101,31 @@ static uint32_t inline_entry(Emitter *e, uint32_t loc)
   if (ir_loc_is_none(l->inlined_at))
     return IMAGE_NO_INLINE;
   InlineKey key = {l->inlined_at.raw, l->function};
-  for (size_t i = arrlenu(e->keys); i-- > 0;)
-    if (e->keys[i].parent == key.parent && e->keys[i].function == key.function)
-      return (uint32_t)i;
+  ptrdiff_t at = hmgeti(e->inline_by_key, key);
+  if (at >= 0)
+    return e->inline_by_key[at].value;
   uint32_t parent = inline_entry(e, l->inlined_at.raw);
   FilePlace p = file_place(e->cg, e->cg->work->locs[l->inlined_at.raw].span);
   ImageInline entry = {p.file, p.line, p.column, parent, l->function ? l->function : ""};
   arrput(e->inlines, entry);
-  arrput(e->keys, key);
-  return (uint32_t)arrlenu(e->inlines) - 1;
+  uint32_t number = (uint32_t)arrlenu(e->inlines) - 1;
+  hmput(e->inline_by_key, key, number);
+  return number;
 }
 
 /* Finds the entry, if code has made one. */
 static bool find_inline(void *context, uint32_t loc, uint32_t *number)
 {
-  const Emitter *e = context;
+  Emitter *e = context;
   const IrLoc *l = &e->cg->work->locs[loc];
   *number = IMAGE_NO_INLINE;
   if (ir_loc_is_none(l->inlined_at))
     return true;
-  for (size_t i = 0; i < arrlenu(e->keys); i++)
-    if (e->keys[i].parent == l->inlined_at.raw && e->keys[i].function == l->function) {
-      *number = (uint32_t)i;
-      return true;
-    }
-  return false;
+  InlineKey key = {l->inlined_at.raw, l->function};
+  ptrdiff_t at = hmgeti(e->inline_by_key, key);
+  if (at >= 0)
+    *number = e->inline_by_key[at].value;
+  return at >= 0;
 }
 
 static uint32_t inline_of(Emitter *e, uint32_t loc)
@@ -344,6 +344,6 @@ void emit_module(Cg *cg, ImageClass *image)
   put_symbol_types(cg, image);
   if (cg->options->debug)
     variables_emit(cg, find_inline, &e, image);
-  arrfree(e.keys);
+  hmfree(e.inline_by_key);
   free(e.labels);
 }
