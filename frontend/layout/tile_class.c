@@ -678,6 +678,41 @@ static StrId content_of(Session *session, StrTable *contents, const ProgramClass
   return id;
 }
 
+static uint64_t add_to_summary(uint64_t sum, uint16_t word)
+{
+  enum { FACTOR = 0x01000193 };            /* of the hash of Fowler, Noll and Vo */
+  return (sum ^ word) * FACTOR;
+}
+
+/* Classes with the same content have the same summary: the whole content of a class, which takes
+ * far longer to make, is needed only where a summary comes twice. */
+static uint64_t summary_of(const ProgramClass *class)
+{
+  const ImageClass *image = &class->code.image;
+  uint64_t sum = image->n_segments;
+  for (uint32_t i = 0; i < image->code_words; i++)
+    sum = add_to_summary(sum, image->code[i]);
+  for (uint32_t i = 0; i < MAX_COLORS; i++)
+    sum = add_to_summary(sum, image->data_queue[i]);
+  for (uint32_t i = 0; i < image->n_dsrs; i++)
+    for (uint32_t w = 0; w < ARRAY_COUNT(image->dsrs[i].words); w++)
+      sum = add_to_summary(sum, image->dsrs[i].words[w]);
+  return sum;
+}
+
+typedef struct { uint64_t key; uint32_t value; } CountBySummary;   /* of an stb_ds map */
+
+static CountBySummary *count_summaries(const Programs *p)
+{
+  CountBySummary *counts = NULL;
+  for (size_t i = 0; i < arrlenu(p->classes); i++) {
+    uint64_t key = summary_of(&p->classes[i]);
+    ptrdiff_t at = hmgeti(counts, key);
+    hmput(counts, key, at < 0 ? 1 : counts[at].value + 1);
+  }
+  return counts;
+}
+
 static void share_classes(Classes *c)
 {
   Programs *p = c->programs;
@@ -685,17 +720,21 @@ static void share_classes(Classes *c)
   uint32_t n = (uint32_t)arrlenu(p->classes), kept = 0;
   uint32_t *renamed = arena_many(c->arena, uint32_t, n + 1);
   struct { uint32_t key; uint32_t value; } *map = NULL;
+  CountBySummary *counts = count_summaries(p);
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t id = content_of(c->session, contents, &p->classes[i]).raw;
-    ptrdiff_t at = hmgeti(map, id);
-    if (at >= 0) {
-      renamed[i] = map[at].value;
-      continue;
+    if (hmget(counts, summary_of(&p->classes[i])) > 1) {
+      uint32_t id = content_of(c->session, contents, &p->classes[i]).raw;
+      ptrdiff_t at = hmgeti(map, id);
+      if (at >= 0) {
+        renamed[i] = map[at].value;
+        continue;
+      }
+      hmput(map, id, kept);
     }
-    hmput(map, id, kept);
     p->classes[kept] = p->classes[i];
     renamed[i] = kept++;
   }
+  hmfree(counts);
   arrsetlen(p->classes, kept);
   for (size_t u = 0; u < arrlenu(c->units); u++)
     c->units[u].class = renamed[c->units[u].class];
