@@ -266,19 +266,23 @@ static const char *release_word(SignId sign)
   return words[sign];
 }
 
-/* Notes where the first word stands that is a sign of a release. */
+/* Notes where the first word stands that is a sign of a release.  Nearly no word is one, which the
+ * low bits of its number mostly show. */
 static void note_signs(Ast *ast, StrTable *names, const Token *tokens)
 {
+  enum { LOW_BITS = 1023 };
   StrId words[SIGN_COUNT] = {{0}};
-  bool is_builtin[SIGN_COUNT] = {false};
+  bool is_builtin[SIGN_COUNT] = {false}, can_be_sign[LOW_BITS + 1] = {false};
   for (unsigned i = 0; i < SIGN_COUNT; i++) {
     const char *word = release_word((SignId)i);
     is_builtin[i] = word && *word == '@';
     if (word)
       words[i] = str_intern_z(names, word + is_builtin[i]);
+    can_be_sign[words[i].raw & LOW_BITS] = true;
   }
   for (ptrdiff_t t = 0; t < arrlen(tokens); t++)
-    for (unsigned i = 0; is_word(&tokens[t]) && i < SIGN_COUNT; i++)
+    for (unsigned i = 0; is_word(&tokens[t]) && can_be_sign[tokens[t].as.text.raw & LOW_BITS] &&
+                         i < SIGN_COUNT; i++)
       if (words[i].raw && str_eq(tokens[t].as.text, words[i]) && ast->signs[i].off == 0 &&
           (tokens[t].kind == TK_BUILTIN) == is_builtin[i])
         ast->signs[i] = tokens[t].span;
