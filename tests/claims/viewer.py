@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The report page in Chromium, of five runs (a chain over 512 tiles, 64 x 64 tiles, 750 x 994 tiles, a
-deadlock, a fault): it loads in 3 s, moves at 30 frames per second, is smaller than 20 MB, fetches
+"""The report page in Chromium, of seven runs (a chain over 512 tiles, a launch on one tile, 100 x 100
+tiles, 64 x 64 tiles, 750 x 994 tiles, a deadlock, a fault): it loads in 3 s, moves at 30 frames per second, is smaller than 20 MB, fetches
 nothing, axe-core finds nothing serious in three widths and two themes, the keyboard suffices, and its
 numbers are those of --stats.
 
-    viewer.py [NAME ...]    some of chain, square, wafer, deadlock, fault; SCREENSHOTS=FOLDER keeps them
+    viewer.py [NAME ...]    some of those below; SCREENSHOTS=FOLDER keeps them
 
 Needs Node.js, npm and Chromium (CHROMIUM names it, default /usr/bin/chromium).
 """
@@ -25,11 +25,18 @@ STATS = ("cycles", "host_cycles", "instructions", "groups", "elements", "tasks",
          "wavelet_hops", "active_tile_cycles")
 PROGRAMS = {
     "chain": ("samples/reduce-chain", {"P": 512, "B": 1024}, (), 0),
+    "launch": ("samples/axpy", {"width": 1, "height": 1, "N": 1024},
+               ("--launch=axpy(2)",), 0),
+    "sampled": ("samples/gemv", {"width": 100, "height": 100, "M": 400, "N": 400},
+                ("--profile=/dev/null",), 0),
     "square": ("samples/gemv", {"width": 64, "height": 64, "M": 128, "N": 128}, (), 0),
     "wafer": ("tests/bench/wafer", {"width": 750, "height": 994, "B": 64}, ("--threads=2",), 0),
     "deadlock": ("tests/hazards/cyclic_wait", None, (), 3),
     "fault": ("tests/hazards/two_senders", None, (), 2),
 }
+
+
+HOST_FLAGS = ["--memcpy", "--channels=1", "--fabric-dims=8,3", "--fabric-offsets=4,1"]
 
 
 def look(page, shots, name):
@@ -58,12 +65,27 @@ def check_numbers(claims, name, seen, stats):
     claims.equals(f"{name}: totals of the map that differ from --stats", wrong, {})
 
 
+def check_chosen_time(claims, name, seen):
+    """The page keeps counts of tiles in longer steps than those that a user may choose."""
+    time = seen["time"]
+    first, last = time["shown"]
+    claims.equals(f"{name}: the length of a chosen time is that of the choice beside it",
+                  time["length"] and time["length"][0] - (last - first) < time["length"][0] / 8, True)
+    claims.equals(f"{name}: no link carries more than a wavelet per cycle of a chosen time",
+                  [share for share in time["shares"] if share > 100], [])
+    claims.equals(f"{name}: a longer time that is counted holds the chosen one",
+                  not time["counted"] or time["counted"][0] <= first and time["counted"][1] >= last,
+                  True)
+    claims.equals(f"{name}: tables without rows", seen["empty"], [])
+
+
 def check(claims, name, shots):
     folder, params, options, code = PROGRAMS[name]
     image, page = claims.scratch / f"{name}.bin", claims.scratch / f"{name}.html"
     far = claims.scratch / LONG_NAME / name        # places in reports are wider than a phone
     shutil.copytree(harness.ROOT / folder, far, dirs_exist_ok=True)
-    harness.compile(far / "layout.csl", image, "--fabric-warnings", params=params)
+    flags = HOST_FLAGS if name == "launch" else ["--fabric-warnings"]
+    harness.compile(far / "layout.csl", image, *flags, params=params)
     harness.emu(image, f"--report={page}", f"--stats={claims.scratch}/s.json", *options, expect=code,
                 timeout=1800)
     seen = look(page, shots, name)
@@ -80,6 +102,7 @@ def check(claims, name, shots):
     claims.equals(f"{name}: the keyboard chooses a tile and a time",
                   seen["keys"]["said"].startswith("P") and "whole run" not in seen["keys"]["shown"] and
                   "whole run" in seen["keys"]["after"], True)
+    check_chosen_time(claims, name, seen)
     check_numbers(claims, name, seen, harness.stats(claims.scratch / "s.json"))
 
 

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const [page_file, folder, name, quick] = process.argv.slice(2);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const WIDTHS = quick ? [[390, 844], [1440, 900]] : [[390, 844], [820, 1100], [1440, 900]];
+const WIDTHS = quick ? [[360, 780], [1440, 900]] : [[360, 780], [820, 1100], [1440, 900]];
 const THEMES = quick ? ["light"] : ["light", "dark"];
 const TABS = ["overview", "tile", "source", "memory", "wavelets", "findings"];
 
@@ -63,7 +63,7 @@ async function serious(page) {
     .map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 120)}`);
 }
 
-// Words that break over lines where they need not, and rows of tables whose cells stand at different
+// Words that break over lines where they need not, cells whose text is wider than they are, and rows of tables whose cells stand at different
 // heights.  Names and paths may be longer than a cell.
 async function untidy(page) {
   return page.evaluate(() => {
@@ -87,6 +87,9 @@ async function untidy(page) {
             if (word[0].length <= most_letters &&
                 new Set(lines(node, word.index, word.index + word[0].length).map((r) => r.top)).size > 1)
               found.push(`broken: ${word[0]}`);
+    for (const cell of document.querySelectorAll("th, td"))
+      if (cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
+        found.push(`over the edge: ${cell.textContent.slice(0, 60)}`);
     for (const row of document.querySelectorAll("tr")) {
       const middles = [...row.cells].flatMap((cell) => {
         const [node] = texts(cell), start = node ? node.data.search(/\S/) : -1;
@@ -128,6 +131,38 @@ async function keys(page) {
   return { said, shown, after: await page.textContent(".shown") };
 }
 
+// A time chosen in the chart, of about a third of the run: what else the page says of it.
+async function chosenTime(page) {
+  const box = await page.locator("canvas.chart").boundingBox(), y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * 0.2, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, y);
+  await page.mouse.up();
+  await page.click("#tab-findings");
+  await page.waitForTimeout(300);
+  const numbers = (text) => (text.match(/[\d,]+/g) ?? []).map((n) => Number(n.replace(/,/g, "")));
+  const shown = numbers(await page.textContent(".shown"));
+  const length = numbers(await page.$eval('select[aria-label="Length of the time shown"]',
+                                          (choose) => choose.selectedOptions[0].text));
+  const shares = await page.$$eval("#panel-findings td:last-child", (all) =>
+    all.map((cell) => parseFloat(cell.textContent)));
+  await page.click("#tab-overview");
+  const counted = numbers((await page.textContent(".total")).split("counted in")[1] ?? "");
+  await page.keyboard.press("Escape");
+  return { shown, length, shares, counted };
+}
+
+// A time and a tile for which nothing was counted: no table without rows.
+async function emptyTables(page) {
+  await page.click("#tab-tile");
+  for (let i = 0; i < 3; i++) await page.keyboard.press(".");
+  await page.waitForTimeout(300);
+  const empty = await page.$$eval(".panel:not([hidden]) table", (all) =>
+    all.filter((t) => !t.tBodies[0].rows.length).map((t) => t.caption.textContent));
+  await page.keyboard.press("Escape");
+  return empty;
+}
+
 // Whether the menu of the layers opens where all of it can be reached.
 async function menuFits(page) {
   await page.click(".layers summary");
@@ -160,6 +195,8 @@ for (const [width, height] of WIDTHS)
     if (width === 1440 && theme === "light") {
       Object.assign(result, await numbers(page));
       result.keys = await keys(page);
+      result.time = await chosenTime(page);
+      result.empty = await emptyTables(page);
       result.frames = await panFrames(page);
     }
     await page.close();

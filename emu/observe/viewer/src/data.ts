@@ -214,6 +214,11 @@ export interface Slice {
   total: number;
 }
 
+// Where the values stand for more than the chosen time: the page keeps counts of tiles in longer steps
+// than those of the whole fabric.
+export const isWider = (slice: Slice, window: TimeWindow): boolean =>
+  slice.from < window.from || slice.to > window.to;
+
 function tilesOfBlock(run: Run, level: Level, column: number, row: number): number {
   const wide = Math.min(level.side, run.width - column * level.side);
   return wide * Math.min(level.side, run.height - row * level.side);

@@ -20,8 +20,15 @@ export interface Column { head: string; text?: boolean; words?: boolean; title?:
 
 const columnClass = (c: Column): string => c.words ? "text words" : c.text ? "text" : "";
 
-export function table(caption: string, columns: Column[], rows: (Node | string)[][]):
-    HTMLTableElement {
+// Stays on one line if it has at most so many letters.
+export const whole = (text: string, letters: number): Node | string =>
+  text.length > letters ? text : element("span", { class: "whole" }, text);
+
+// `nothing` stands in place of rows if there are none.
+export function table(caption: string, columns: Column[], rows: (Node | string)[][],
+                      nothing = ""): HTMLElement {
+  if (!rows.length && nothing)
+    return element("div", {}, element("h3", {}, caption), element("p", { class: "note" }, nothing));
   return element("table", {},
     element("caption", {}, caption),
     element("thead", {}, element("tr", {}, ...columns.map((c) =>

@@ -198,6 +198,7 @@ class App {
     this.scale.replaceChildren(
       element("span", { class: "what" }, `${quantity.label}: ${quantity.unit} per tile` +
         `${quantity.combine === "MOST" ? ", at most" : ""}${logarithmic ? ", logarithmic" : ""}` +
+        this.map.countedIn +
         (level ? `; over time at most ${format(this.map.overTimeMost)} per ` +
           cyclesEach(level.step_cycles) : "")),
       element("span", { class: "none" }), element("span", {}, "0"),

@@ -1,5 +1,5 @@
 // The map of the fabric: heat by tile, links, routes, wavelets and findings, with zoom and pan.
-import { LINKS, PORTS, Slicer, StepKind, findQuantity, valuePerTile } from "./data";
+import { LINKS, PORTS, Slicer, StepKind, findQuantity, isWider, valuePerTile } from "./data";
 import type { Level, Slice, TimeWindow, Way } from "./data";
 import { Surface, element, themeColors } from "./dom";
 import type { Theme } from "./dom";
@@ -124,6 +124,13 @@ export class FabricMap {
       }
     }
     context.putImageData(image, 0, 0);
+  }
+
+  // ", counted in cycles 0 to 128", where that is not the time shown.
+  get countedIn(): string {
+    const { slice } = this;
+    return slice && isWider(slice, this.state.chosen.window)
+      ? `, counted in cycles ${format(slice.from)} to ${format(slice.to)}` : "";
   }
 
   // A single row has room below it: the same over time, a row of pixels for each step.
@@ -773,15 +780,18 @@ export class FabricMap {
 }
 
 export interface HotLink { x: number; y: number; port: number; wavelets: number }
+// `slice`: the cycles that the wavelets were counted in.
+export interface HotLinks { links: HotLink[]; slice: Slice | null }
 
 // The links with the most traffic of the chosen time.
 export async function hottestLinks(state: State, slicer: Slicer, window: TimeWindow,
-                                   count: number): Promise<HotLink[]> {
+                                   count: number): Promise<HotLinks> {
   const levels = state.run.levels, finest = levels[levels.length - 1];
   const hot: HotLink[] = [];
-  if (!finest || finest.side !== 1) return hot;
+  let slice: Slice | null = null;
+  if (!finest || finest.side !== 1) return { links: hot, slice };
   for (let port = 0; port < 4; port++) {
-    const slice = await slicer.slice(findQuantity(PORTS[port]), window, finest);
+    slice = await slicer.slice(findQuantity(PORTS[port]), window, finest);
     for (let i = 0; i < slice.values.length; i++) {
       const wavelets = slice.values[i];
       if (!wavelets || (hot.length === count && wavelets <= hot[count - 1].wavelets)) continue;
@@ -790,7 +800,7 @@ export async function hottestLinks(state: State, slicer: Slicer, window: TimeWin
       hot.length = Math.min(hot.length, count);
     }
   }
-  return hot;
+  return { links: hot, slice };
 }
 
 // The places of a wavelet's copies in a cycle, in tiles.

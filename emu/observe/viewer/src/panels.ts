@@ -1,8 +1,8 @@
 // The tabs beside the map.
-import { LINKS, PORTS, StepKind, WAIT_NAMES, WAIT_TEXTS, findQuantity, quantitiesOf,
+import { LINKS, PORTS, StepKind, WAIT_NAMES, WAIT_TEXTS, findQuantity, isWider, quantitiesOf,
          readWays, sampledNote } from "./data";
 import type { Quantity, TileClass, Way } from "./data";
-import { element, replace, table } from "./dom";
+import { element, replace, table, whole } from "./dom";
 import type { Column } from "./dom";
 import { hottestLinks } from "./map";
 import type { FabricMap, HotLink } from "./map";
@@ -87,7 +87,8 @@ export class Overview implements Panel {
       `${quantity.label}: `, element("b", { "data-total": quantity.id,
                                             "data-value": this.map.total },
                                      format(this.map.total)),
-      ` ${quantity.unit}${quantity.combine === "MOST" ? " at most" : ""} in the time shown.`),
+      ` ${quantity.unit}${quantity.combine === "MOST" ? " at most" : ""} in the time shown` +
+        `${this.map.countedIn}.`),
       rows.length ? table(`Highest: ${quantity.label.toLowerCase()}${share}`,
         [text("tile"), number(quantity.unit)], rows) : "");
   }
@@ -164,12 +165,15 @@ export class TilePanel implements Panel {
     this.head.textContent = `Tile ${this.state.tileName(tile)}`;
     this.about.textContent = cls ? `Program ${cls.source}; ${format(cls.code_bytes)} bytes of ` +
       `code, ${format(cls.static_bytes)} bytes of data.` : "No code.";
-    if (found.length) replace(this.counts, table(
-      `Cycles ${format(found[0].slice.from)} to ${format(found[0].slice.to)}` +
-        (finest.side > 1 ? `, of ${finest.side} × ${finest.side} tiles` : ""),
-      [words("what"), number("number"), words("unit")],
-      simple.map((q, i) => [q.label, format(found[i].value), q.unit])
-        .filter((_, i) => found[i].value > 0)));
+    if (found.length) {
+      const rows = simple.map((q, i) => [q.label, format(found[i].value), q.unit])
+        .filter((_, i) => found[i].value > 0);
+      replace(this.counts, table(
+        `Cycles ${format(found[0].slice.from)} to ${format(found[0].slice.to)}` +
+          (finest.side > 1 ? `, of ${finest.side} × ${finest.side} tiles` : ""),
+        [words("what"), number("number"), words("unit")], rows,
+        "Nothing has happened here in these cycles."));
+    }
     this.showRoutes(tile, cls);
     await this.line.show(tile, cls);
     this.go.hidden = !cls || this.line.isThere || !this.state.run.time_lines;
@@ -247,6 +251,10 @@ export class SourcePanel implements Panel {
     const all = sources.lines.reduce((sum, l) => sum + l[2], 0);
     const most = Math.max(1, ...[...rows.values()].map((l) => l[2]));
     const lines = file.text?.split("\n") ?? [];
+    const longest = (numbers: number[]) =>
+      numbers.reduce((most, n) => Math.max(most, format(n).length), 0);
+    const widths = [longest([...rows.values()].map((l) => l[2])),
+                    longest([...rows.values()].map(waitsOf)), longest([lines.length])];
     const shown = file.text ? lines.map((_, i) => i + 1).slice(0, LINES_SHOWN * 10)
       : [...rows.keys()].sort((a, b) => a - b);
     const body = shown.map((line) => this.line(line, lines[line - 1] ?? "", rows.get(line), all,
@@ -257,7 +265,8 @@ export class SourcePanel implements Panel {
       file.text === undefined ? element("p", { class: "note" }, file.name
         ? "The text of this file could not be read when the page was written."
         : "Code of the compiler, such as what loads the descriptors before the first task.") : null,
-      element("table", { class: "source" },
+      element("table", { class: "source", style:
+                         `--cycles:${widths[0]}ch;--waits:${widths[1]}ch;--line:${widths[2]}ch` },
         element("caption", {}, `Cycles of threads by line; share of the run's ${format(all)}`),
         element("thead", {}, element("tr", {}, ...["cycles", "share", "waits", "line", "text"]
           .map((h) => element("th", { scope: "col", class: h === "text" ? "text" : "" }, h)))),
@@ -269,7 +278,7 @@ export class SourcePanel implements Panel {
 
   private line(line: number, content: string, row: number[] | undefined, all: number,
                most: number): HTMLElement {
-    const waits = row ? row.slice(7).reduce((a, b) => a + b, 0) : 0;
+    const waits = row ? waitsOf(row) : 0;
     const causes = row ? row.slice(7).map((v, i) => v ? `${WAIT_TEXTS[WAIT_NAMES[i + 1]]} ` +
       `${format(v)}` : "").filter(Boolean).join(", ") : "";
     const bar = element("span", { class: "bar", style: row
@@ -285,6 +294,8 @@ export class SourcePanel implements Panel {
   }
 }
 
+const waitsOf = (row: number[]): number => row.slice(7).reduce((a, b) => a + b, 0);
+
 // A line of a program; what does not fit goes on below, indented as the line is.  Half of the column
 // stays for the text however far the line is indented.
 function indented(content: string): HTMLElement {
@@ -293,6 +304,8 @@ function indented(content: string): HTMLElement {
 }
 
 // ---- memory -------------------------------------------------------------------------------------
+
+const NAME_LETTERS = 16, TYPE_LETTERS = 12;     // both fit in a row on a phone
 
 interface Piece { name: string; type: string; from: number; to: number; kind: string }
 
@@ -354,7 +367,8 @@ export class MemoryPanel implements Panel {
         element("li", {}, element("span", { class: `swatch ${kind}` }), kind))),
       table("Names by address", [number("from"), number("bytes"), text("name"), text("type")],
         pieces.filter((p) => p.kind !== "free").map((p) =>
-          [`0x${p.from.toString(16).padStart(4, "0")}`, format(p.to - p.from), p.name, p.type])));
+          [`0x${p.from.toString(16).padStart(4, "0")}`, format(p.to - p.from),
+           whole(p.name, NAME_LETTERS), whole(p.type, TYPE_LETTERS)])));
   }
 
   private strip(pieces: Piece[], memory: number): HTMLElement {
@@ -498,19 +512,24 @@ export class FindingsPanel implements Panel {
   private chain(chain: { x: number; y: number; text: string }[], index: number): HTMLElement {
     return element("div", {}, element("h3", {}, `Chain of waits ${index + 1}`),
       element("ol", { class: "chain" }, ...chain.map((w) => element("li", {},
-        tileButton(this.state, this.map, this.state.tileAt(w.x, w.y)), ` ${w.text}`))),
+        tileButton(this.state, this.map, this.state.tileAt(w.x, w.y)),
+        ` ${w.text.replace(new RegExp(`^P${w.x}\\.${w.y}(?= )`), "").trimStart()}`))),
       element("p", {}, element("button", { onclick: () =>
         this.state.set("chain", this.state.chosen.chain === index ? -1 : index) },
         "Show on the map alone, or all again")));
   }
 
   async load(): Promise<void> {
-    this.hot = await hottestLinks(this.state, this.slicer, this.state.chosen.window, HOT_LINKS);
+    const { window } = this.state.chosen;
+    const { links, slice } = await hottestLinks(this.state, this.slicer, window, HOT_LINKS);
+    this.hot = links;
     this.map.hot = this.hot;
     this.map.surface.draw();
-    const cycles = this.state.chosen.window.to - this.state.chosen.window.from;
+    const cycles = slice ? slice.to - slice.from : 0;
+    const when = slice && isWider(slice, window)
+      ? `cycles ${format(slice.from)} to ${format(slice.to)}` : "the time shown";
     replace(this.links, this.hot.length ? table(
-      "Hot links: most wavelets in the time shown; a link carries at most one per cycle",
+      `Hot links: most wavelets in ${when}; a link carries at most one per cycle`,
       [text("tile"), text("link to the"), number("wavelets"), number("share of the cycles")],
       this.hot.map((h) => [tileButton(this.state, this.map, this.state.tileAt(h.x, h.y)),
         LINKS[h.port], format(h.wavelets), percent(h.wavelets, cycles)])) : "");

@@ -22,6 +22,7 @@ export class TimeStrip {
   private slider = element("input", { type: "range", min: 0, value: 0, class: "slider",
                                       "aria-label": "Time, in cycles" });
   private length = element("select", { "aria-label": "Length of the time shown" });
+  private ownLength = element("option", { hidden: true });     // of a time chosen in the chart
   private speed = element("select", { "aria-label": "Speed of playback" });
   private playButton = element("button", { class: "play", "aria-pressed": "false" }, "▶ Play");
   private shown = element("output", { class: "shown" });
@@ -44,7 +45,8 @@ export class TimeStrip {
   private makeControls(): void {
     this.length.append(element("option", { value: 0 }, "whole run"), ...LENGTHS
       .filter((n) => n < this.steps)
-      .map((n) => element("option", { value: n }, `${format(n * this.step)} cycles`)));
+      .map((n) => element("option", { value: n }, `${format(n * this.step)} cycles`)),
+      this.ownLength);
     this.speed.append(...["slow", "normal", "fast", "fastest"].map((name, i) =>
       element("option", { value: i, selected: i === 1 }, name)));
     this.slider.max = String(this.steps - 1);
@@ -232,8 +234,25 @@ export class TimeStrip {
     this.goTo(0);
   }
 
+  // The choice of lengths shows that of a window that was chosen elsewhere.  At the end of the run the
+  // window may be shorter than the choice.
+  private showLength(): void {
+    const { from, to } = this.state.chosen.window, first = Math.floor(from / this.step);
+    const count = Math.ceil(to / this.step) - first, chosen = Number(this.length.value);
+    if (this.state.isWhole) this.length.value = "0";
+    else if (!chosen || Math.min(chosen, this.steps - first) !== count) {
+      if (!LENGTHS.includes(count)) {
+        this.ownLength.value = String(count);
+        this.ownLength.textContent = `${format(count * this.step)} cycles`;
+        this.ownLength.hidden = false;
+      }
+      this.length.value = String(count);
+    }
+  }
+
   private showWindow(): void {
     const { from, to } = this.state.chosen.window;
+    this.showLength();
     this.slider.value = String(Math.floor(from / this.step));
     const text = this.state.isWhole ? `whole run, ${format(this.state.run.cycles)} cycles`
       : `cycles ${format(from)} to ${format(to)}`;
