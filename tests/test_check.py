@@ -94,6 +94,13 @@ def test_wrong_usage(args, text):
     assert text in check(*args, expect=2).err
 
 
+@pytest.mark.parametrize("name", ["collectives_2d/pe.csl", "kernels/fft/fft3d_layout.csl"])
+def test_a_file_of_the_library_may_be_opened(name):
+    """Editors go to the definition of a function there; forms of one name are no mistake."""
+    assert "redeclared" not in harness.cslc("--check", harness.ROOT / "stdlib" / name,
+                                            expect=None).err
+
+
 def test_standard_input_is_for_check_only():
     assert "- is for --check" in harness.cslc("-", expect=2).err
 

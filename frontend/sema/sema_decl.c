@@ -88,10 +88,13 @@ static bool decl_of_node(const Node *n, Decl *d)
 static uint32_t n_params(const Decl *d) { return node_fn_decl(d->node)->params.count; }
 
 /* A function of the library may have forms with different numbers of parameters, where the vendor's
- * pages show several; the number of arguments of a call chooses. */
+ * pages show several; the number of arguments of a call chooses.  An editor may have opened the file
+ * by its path. */
 static bool add_form(Sema *s, ModuleInstance *m, uint32_t at, const Decl *form)
 {
-  if (sema_text(s, m->path)[0] != '<' || m->decls[at].kind != DECL_FN || form->kind != DECL_FN)
+  bool is_library = sema_text(s, m->path)[0] == '<' ||
+                    files_is_standard(s->session->files, m->ast->file);
+  if (!is_library || m->decls[at].kind != DECL_FN || form->kind != DECL_FN)
     return false;
   for (; n_params(&m->decls[at]) != n_params(form); at = m->decls[at].next_form)
     if (m->decls[at].next_form == IR_NO_ID) {
