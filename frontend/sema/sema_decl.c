@@ -88,8 +88,8 @@ static bool decl_of_node(const Node *n, Decl *d)
 static uint32_t n_params(const Decl *d) { return node_fn_decl(d->node)->params.count; }
 
 /* A function of the library may have forms with different numbers of parameters, where the vendor's
- * pages show several; the number of arguments of a call chooses.  An editor may have opened the file
- * by its path. */
+ * pages show several; the number of arguments of a call chooses.  An editor may have opened the
+ * file by its path. */
 static bool add_form(Sema *s, ModuleInstance *m, uint32_t at, const Decl *form)
 {
   bool is_library = sema_text(s, m->path)[0] == '<' ||

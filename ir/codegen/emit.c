@@ -69,7 +69,8 @@ static Insn to_insn(const Cg *cg, const MInsn *mi, const uint32_t *labels)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-typedef struct { uint64_t parent; const char *function; } InlineKey;   /* no padding: hashed */
+/* Two numbers of 64 bits, so that no padding is hashed where pointers have 32. */
+typedef struct { uint64_t parent, function; } InlineKey;
 
 typedef struct {
   Cg *cg;
@@ -100,7 +101,7 @@ static uint32_t inline_entry(Emitter *e, uint32_t loc)
   const IrLoc *l = &e->cg->work->locs[loc];
   if (ir_loc_is_none(l->inlined_at))
     return IMAGE_NO_INLINE;
-  InlineKey key = {l->inlined_at.raw, l->function};
+  InlineKey key = {l->inlined_at.raw, (uintptr_t)l->function};
   ptrdiff_t at = hmgeti(e->inline_by_key, key);
   if (at >= 0)
     return e->inline_by_key[at].value;
@@ -121,7 +122,7 @@ static bool find_inline(void *context, uint32_t loc, uint32_t *number)
   *number = IMAGE_NO_INLINE;
   if (ir_loc_is_none(l->inlined_at))
     return true;
-  InlineKey key = {l->inlined_at.raw, l->function};
+  InlineKey key = {l->inlined_at.raw, (uintptr_t)l->function};
   ptrdiff_t at = hmgeti(e->inline_by_key, key);
   if (at >= 0)
     *number = e->inline_by_key[at].value;
