@@ -200,6 +200,23 @@ uint32_t lint_streamed_colors(Sema *s)
   return colors;
 }
 
+/* Does code of the program write the register, or one that is known at run time only? */
+static bool code_may_set(const IrModule *ir, uint32_t address)
+{
+  for (uint32_t n = 0; n < ir->n_funcs; n++) {
+    const IrFunc *f = &ir->funcs[n];
+    for (uint32_t i = 1; i < f->n_insns; i++) {
+      const IrInsn *insn = &f->insns[i];
+      if (insn->dead || insn->op != IR_set_config)
+        continue;
+      const IrInsn *at = &f->insns[insn->args[0].raw];
+      if (at->op != IR_const || at->imm == address)
+        return true;
+    }
+  }
+  return false;
+}
+
 static uint32_t routed_colors(Sema *s)
 {
   uint32_t colors = 0, n_sets;
@@ -208,7 +225,7 @@ static uint32_t routed_colors(Sema *s)
     for (uint32_t k = 0; k < sets[i].n; k++)
       colors |= 1u << sets[i].uses[k].color;
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    if (s->setup->local_color[c])
+    if (s->setup->local_color[c] || code_may_set(s->ir, CFG_COLOR_ROUTES + c))
       colors |= 1u << c;
   return colors;
 }
@@ -710,11 +727,17 @@ static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
     }
 }
 
+static bool queue_may_be_bound(const Sema *s, bool is_output, unsigned q)
+{
+  return setup_queue_is_initialised(s, is_output, q) ||
+         code_may_set(s->ir, (is_output ? CFG_OUTPUT_QUEUE : CFG_INPUT_QUEUE) + q);
+}
+
 static void warn_uninitialized(const Overlaps *o, const Uses *used)
 {
   for (int is_output = 0; is_output < 2; is_output++)
     for (unsigned q = 0; q < MAX_QUEUES; q++)
-      if (has_loc(used->queue[is_output][q]) && !setup_queue_is_initialised(o->s, is_output, q))
+      if (has_loc(used->queue[is_output][q]) && !queue_may_be_bound(o->s, is_output, q))
         diag_queue_not_initialized(o->s->diags, loc_span(o, used->queue[is_output][q]),
                                    is_output ? "output" : "input", q);
 }
