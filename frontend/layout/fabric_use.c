@@ -145,6 +145,12 @@ static const bool *escapes_of(UseWalk *w, uint32_t func)
 
 static uint32_t color_bit(unsigned color) { return color < MAX_COLORS ? 1u << color : 0; }
 
+/* Elements with a mark become control wavelets, with any entry. */
+static bool may_mark(const Descriptor *d)
+{
+  return d->kind == DESC_FABOUT && (d->flags & DESC_F_TRANSFORM) != 0;
+}
+
 static void lose_descriptor(UseWalk *w, const Descriptor *d)
 {
   w->unclear_tasks |= setup_started_task(d->done) | setup_started_task(d->on_control);
@@ -153,7 +159,7 @@ static void lose_descriptor(UseWalk *w, const Descriptor *d)
     w->out->sends |= bit;
     w->out->vague_sends |= bit;
     w->out->unknown_sends |= bit;
-    w->out->vague_control |= (d->flags & DESC_F_CONTROL) != 0;
+    w->out->vague_control |= (d->flags & DESC_F_CONTROL) != 0 || may_mark(d);
   } else if (d->kind == DESC_FABIN) {
     w->out->receives |= bit;
     w->out->vague_receives |= bit;
@@ -442,6 +448,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
   use.extent = differing_extent(o, use.use.length);
   if (d->color < MAX_COLORS)
     arrput(w->uses, use);
+  w->out->vague_control |= may_mark(d);
 }
 
 static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
