@@ -55,6 +55,8 @@ void programs_free(Programs *programs);
 
 /* After setup_finish, for each tile class. */
 void lint_program(Sema *s);
+/* Queues that a DSD uses for another color and that no code binds to it; also after errors. */
+void lint_queue_colors(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
 /* Warns of parameters without a value and, in declarations that nothing uses, of calls of builtins

@@ -727,17 +727,26 @@ static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
     }
 }
 
-static bool queue_may_be_bound(const Sema *s, bool is_output, unsigned q)
+static bool code_may_bind(const Sema *s, bool is_output, unsigned q)
 {
-  return setup_queue_is_initialised(s, is_output, q) ||
-         code_may_set(s->ir, (is_output ? CFG_OUTPUT_QUEUE : CFG_INPUT_QUEUE) + q);
+  return code_may_set(s->ir, (is_output ? CFG_OUTPUT_QUEUE : CFG_INPUT_QUEUE) + q);
+}
+
+void lint_queue_colors(Sema *s)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->held_of_queues); i++) {
+    const QueueMessages *held = &s->setup->held_of_queues[i];
+    if (!code_may_bind(s, held->is_output, held->queue))
+      diags_put_back(s->diags, held->taken);
+  }
 }
 
 static void warn_uninitialized(const Overlaps *o, const Uses *used)
 {
   for (int is_output = 0; is_output < 2; is_output++)
     for (unsigned q = 0; q < MAX_QUEUES; q++)
-      if (has_loc(used->queue[is_output][q]) && !queue_may_be_bound(o->s, is_output, q))
+      if (has_loc(used->queue[is_output][q]) && !code_may_bind(o->s, is_output, q) &&
+          !setup_queue_is_initialised(o->s, is_output, q))
         diag_queue_not_initialized(o->s->diags, loc_span(o, used->queue[is_output][q]),
                                    is_output ? "output" : "input", q);
 }

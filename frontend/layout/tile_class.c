@@ -462,6 +462,7 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   class.ir = s->ir;
   ClassBlob blob = {0};
   bool ok = analyse_program(s, a);
+  lint_queue_colors(s);
   if (ok) {
     fill_slots(s, a, &blob);
     keep_local_colors(s->setup, &class);

@@ -86,6 +86,8 @@ typedef struct {
 } Fifo;
 /* A variable that holds a DSD: a Global, or the place of a local one in its function. */
 typedef struct { bool is_local; uint32_t global; IrFuncId func; IrValue place; } DsdVariable;
+/* Messages that count if the queue keeps its color when the program runs. */
+typedef struct { bool is_output; unsigned queue; const TakenDiags *taken; } QueueMessages;
 /* Messages that count if nothing writes any of the variables. */
 typedef struct { uint32_t n; const DsdVariable *variables; const TakenDiags *taken; } HeldMessages;
 typedef struct MachineSetup {
@@ -123,7 +125,8 @@ typedef struct MachineSetup {
    * tasks that their actions name, by ActionKind. */
   uint32_t stored_dsds[2][MAX_COLORS];
   uint64_t stored_tasks[ACT_TERMINATE + 1];
-  HeldMessages *held;                    /* stb_ds array */
+  HeldMessages *held;                    /* stb_ds arrays */
+  QueueMessages *held_of_queues;
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
 } MachineSetup;

@@ -32,6 +32,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->clashes);
   arrfree(setup->fifos);
   arrfree(setup->held);
+  arrfree(setup->held_of_queues);
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
@@ -78,7 +79,8 @@ static void serve_color(QueueSlot *slot, uint8_t color)
   slot->color = color;
 }
 
-/* A DSD and @initialize_queue name different colors: the queue changes between them. */
+/* A DSD and @initialize_queue name different colors: the queue changes between them, unless the
+ * program binds it to the other color when it runs. */
 static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, Span other)
 {
   const QueueSlot *slot = &s->setup->queues[is_output][queue];
@@ -86,9 +88,13 @@ static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, 
   bool has_own = !is_output || s->session->options->arch == ARCH_WSE3;
   if (!slot->is_explicit || !slot->has_color || more == 0 || !has_own)
     return;
+  size_t mark = diags_mark(s->diags);
   diag_queue_two_colors(s->diags, span, direction_text(is_output), queue, slot->color,
                         (unsigned)__builtin_ctz(more));
   diag_first_here(s->diags, other);
+  const TakenDiags *taken = diags_take(s->diags, mark);
+  if (taken)
+    arrput(s->setup->held_of_queues, ((QueueMessages){is_output, queue, taken}));
 }
 
 /* The import of the program's own that the code at work belongs to. */
