@@ -586,13 +586,25 @@ static Span place_behind(const Token *t)
   return (Span){t->span.off + t->span.len, 0};
 }
 
+/* Of `.{ ... }`, `TYPE{ ... }` and `struct { ... }`: no statement ends with that '}' alone. */
+static bool ends_literal(const Parser *p, const Token *brace)
+{
+  if (brace->kind != '}' || brace->partner == UINT32_MAX || brace->partner == 0)
+    return false;
+  const Token *open = &p->tokens[brace->partner];
+  int head = open[-1].kind;
+  return open->role == BRACE_PLAIN && (head == '.' || head == TK_IDENT || head == TK_STRUCT
+                                       || head == TK_UNION || head == TK_ENUM);
+}
+
 /* Whether the mistake is rather behind `before` than at `found`: a statement goes on at the next
  * line only if its last line was not complete. */
-static bool blame_before(const Token *before, const Token *found)
+static bool blame_before(const Parser *p, const Token *before, const Token *found)
 {
   if (before == NULL || before->is_inserted)
     return false;
-  if (before->kind == ';' || before->kind == '{' || before->kind == '}')
+  if (before->kind == ';' || before->kind == '{' ||
+      (before->kind == '}' && !ends_literal(p, before)))
     return false;
   return found->line != before->line || found->is_inserted || found->kind == TK_END;
 }
@@ -721,8 +733,9 @@ static void report_plain(Parser *p, const Token *before, const Token *found, con
   const char *words = describe_expected(p, expected, n);
   if (words == NULL)
     words = "something else";
-  bool behind = blame_before(before, found);
-  bool wants_semicolon = is_expected(';', expected, n) && is_expected('+', expected, n);
+  bool behind = blame_before(p, before, found);
+  bool wants_semicolon = is_expected(';', expected, n)
+                         && (is_expected('+', expected, n) || (before && ends_literal(p, before)));
   p->is_complete = wants_semicolon && behind;
   if (before && wants_semicolon && (behind || found->kind == '}')) {
     diag_missing_semicolon(p->diags, place_behind(before), found_text(p, before));
