@@ -11,6 +11,7 @@ REDUCE, BROADCAST, ALLREDUCE = range(3)
 STAR, CHAIN, TREE, TWO_PHASE, OPTIMAL, AUTO = range(6)
 NAMES = ["star", "chain", "tree", "two-phase", "optimal", "auto"]
 WITH_TASK = ["task-" + name for name in NAMES[:5]]
+BY_ELEMENTS = ["element-" + name for name in NAMES[:5]]
 OPERATIONS = ["reduce", "broadcast", "allreduce"]
 
 
@@ -30,6 +31,13 @@ def predicted_with_task(pattern, tiles, length, arch="wse2"):
     return int(harness.run([harness.tool("wse-model"), "predict", "--op=reduce",
                             f"--pes={tiles}", f"--len={length}", f"--arch={arch}",
                             f"--pattern={WITH_TASK[pattern]}"]).out)
+
+
+def predicted_by_elements(pattern, tiles, length, arch="wse2"):
+    """Cycles of a reduction of i32 to the end of a row."""
+    return int(harness.run([harness.tool("wse-model"), "predict", "--op=reduce",
+                            f"--pes={tiles}", f"--len={length}", f"--arch={arch}",
+                            f"--pattern={BY_ELEMENTS[pattern]}"]).out)
 
 
 @functools.lru_cache(maxsize=None)

@@ -153,6 +153,14 @@ def reduction_in_pairs(folder):
             for in_pairs in (1, 0)]
 
 
+def reduction_by_elements(folder):
+    """Cycles of a reduction of i32 planned by `reduce_plan_by_elements`, and by `reduce_plan`."""
+    cycles = [collectives_measure.one_reduction(
+        folder, "wse2", 64, 1, collectives_measure.AUTO, element=4, by_elements=by_elements)
+              for by_elements in (1, 0)]
+    return [f"{number:,}" for number in cycles]
+
+
 F16, F32, LIBRARY_2D = {"dtype": programs.numpy.float16}, {}, {"with_2d": True}
 
 
@@ -336,6 +344,7 @@ FACTS = [
     Fact(COLLECTIVES, "4 elements take {} and {} cycles.",
          alltoall((STREAMS.ALLTOALL_BOTH, "wse2"), (STREAMS.ALLTOALL_BOTH, "wse3"), n=4)),
     Fact(COLLECTIVES, "92 tiles with an element take {} cycles instead of {}.", reduction_in_pairs),
+    Fact(COLLECTIVES, "64 tiles with one i32 take {} cycles instead of {}.", reduction_by_elements),
     Fact(COLLECTIVES, "blocks of 16 x 16 it takes {} cycles instead of {}.", gemv(F16, F32), False),
     Fact("docs/status.md", "| {}, {}, {} cycles, with f16 elements {}, {}, {}; over "
          "`<collectives_2d>` {}, {}, {} |", gemv(F32, F16, LIBRARY_2D, blocks=(1, 4, 16)), False),

@@ -306,6 +306,34 @@ def test_plans_for_start_know_the_task(tmp_path, arch):
         assert found <= min(fixed + 4, by_wavelets), (tiles, length)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_plans_by_elements_know_their_rates(tmp_path, arch):
+    """i32: an element takes as long as 20 words, so `auto` for words gave tiles too many children."""
+    def cycles(tiles, length, pattern, **more):
+        return measure.one_reduction(tmp_path, arch, tiles, length, pattern, element=4, **more)
+    for tiles, length in ((64, 1), (33, 4), (13, 3)):
+        found = [cycles(tiles, length, pattern) for pattern in range(4)]
+        for pattern, of_pattern in enumerate(found):
+            model = measure.predicted_by_elements(pattern, tiles, length, arch)
+            assert model <= of_pattern <= model + 20, (pattern, tiles, length)
+        by_words = cycles(tiles, length, measure.AUTO)
+        by_elements = cycles(tiles, length, measure.AUTO, by_elements=1)
+        assert by_elements <= min(min(found) + 3, 0.5 * by_words), (tiles, length)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_allreduces_by_elements_take_a_root_in_the_line(tmp_path, arch):
+    def cycles(**more):
+        return lines.run_allreduces(tmp_path, {
+            "width": 40, "element": 4, "first": 1, "second": 1, "third": 1,
+            "pattern": measure.AUTO, **dict.fromkeys(lines.KINDS, lines.PLANNED), **more},
+            arch=arch)["cycles"]
+    assert cycles(by_elements=1) <= 0.5 * cycles()
+    lines.run_allreduces(tmp_path, {"width": 2, "by_elements": 1, "element": 5, "first": 3,
+                                    "second": 7, "third": 1,
+                                    **dict.fromkeys(lines.KINDS, lines.PLANNED)}, arch=arch)
+
+
 def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
     runs = measure.Runs(tmp_path)
     for length in (1, 30, 200):

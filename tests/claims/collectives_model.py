@@ -4,7 +4,8 @@ emulated programs: on wse2 butterfly within 5 % and 40 cycles over a grid of til
 lengths, on both machines ring within 8 cycles per step and 32, exchange at most 64 over the model.
 Gather, scatter, broadcasts and ring reductions to roots that the program chooses, and jumps:
 within the model + 64 + 5 % at 200 random points, from the commit's hash, and so reductions with a
-completion task.  ROOT_POINTS sets another number.  About 3 minutes.
+completion task; additions of i32 and u32 element by element within 20 cycles.  ROOT_POINTS sets
+another number.  About 3 minutes.
 """
 import os
 import sys
@@ -83,6 +84,24 @@ def compare_with_task(pool, claims, arch):
                        "elements: cycles", cycles, round(streams.most_cycles(model)))
 
 
+def compare_by_elements(pool, claims, arch):
+    """Additions of i32 and u32, which the machine has for no vectors, to the end of a row."""
+    def one(i):
+        random = harness.commit_random(f"by elements {arch} {i}")
+        pattern = i % len(measure.BY_ELEMENTS)
+        tiles = streams.lines.log_uniform(random, 2, 200)
+        length = streams.lines.log_uniform(random, 1, max(1, min(100, 4000 // tiles)))
+        with tempfile.TemporaryDirectory(prefix="claim-") as folder:
+            cycles = measure.one_reduction(Path(folder), arch, tiles, length, pattern,
+                                           element=int(random.integers(4, 6)), by_elements=1)
+        return pattern, tiles, length, cycles
+
+    for pattern, tiles, length, cycles in pool.map(one, range(ROOT_POINTS // 4)):
+        model = measure.predicted_by_elements(pattern, tiles, length, arch)
+        claims.within(f"reduce, {measure.BY_ELEMENTS[pattern]}, {arch}, {tiles} tiles, {length} "
+                      "elements: emulated - model", cycles - model, 0, 20, "cycles")
+
+
 def main():
     claims = Claims()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -96,6 +115,7 @@ def main():
                     lambda _, point: 2 * (point[0] - 1) * 8 + 32)
             compare_roots(pool, claims, arch)
             compare_with_task(pool, claims, arch)
+            compare_by_elements(pool, claims, arch)
     for arch in ("wse2", "wse3"):
         for B in LENGTHS:
             model = measure.predicted_allreduce("exchange", 2, B, arch=arch)
