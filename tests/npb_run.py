@@ -36,15 +36,15 @@ LU_ERRORS = (6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5
 LU_INTEGRAL = 7.8418928865937083
 LU_ITERATIONS = 50
 
-IS_KEYS, IS_MOST = 1 << 16, 1 << 11
+IS_CLASS_S, IS_MOST = 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
 IS_RANKS = (0, 18, 346, 64917, 65463)               # their ranks before the first iteration
 
 
-def is_keys():
+def is_keys(log_keys):
     """The keys, by the generator in integers of any size."""
     x, factor, keys = 314159265, 5 ** 13, []
-    for _ in range(IS_KEYS):
+    for _ in range(1 << log_keys):
         total = 0
         for _ in range(4):
             x = x * factor % (1 << 46)
@@ -64,21 +64,29 @@ def cycles_between(words):
     return last - first
 
 
-def run_is(folder, tiles, iterations, arch="wse2"):
+def is_ranks(keys, iterations):
+    """Ranks of the tested keys in each iteration, which changes two of the keys."""
+    ranks = []
+    for i in range(1, iterations + 1):
+        keys[i], keys[i + 10] = i, IS_MOST - i
+        ranks.append([int((keys < keys[place % len(keys)]).sum()) for place in IS_TESTED])
+    return ranks
+
+
+def run_is(folder, tiles, iterations, arch="wse2", log_keys=IS_CLASS_S):
     """Runs and verifies IS; gives the cycles of the slowest tile."""
     image = folder / "is.bin"
     harness.compile("samples/npb/is/layout.csl", image, f"--arch={arch}",
-                    params={"tiles": tiles, "iterations": iterations})
+                    params={"tiles": tiles, "iterations": iterations, "log_keys": log_keys})
     names = ("ranks", "range", "counts", "stamps")
     harness.emu(image, *(f"--d2h={name}={folder / name}.npy" for name in names), timeout=900)
     ranks, limits, counts, stamps = (
         harness.load_npy(folder / f"{name}.npy").reshape(tiles, -1) for name in names)
     got = ranks.max(axis=0).reshape(-1, len(IS_TESTED))[:iterations]
-    assert got.tolist() == is_wanted(iterations)
-    keys = is_keys()
-    keys[iterations], keys[iterations + 10] = iterations, IS_MOST - iterations
-    for i in range(1, iterations):
-        keys[i], keys[i + 10] = i, IS_MOST - i
+    keys = is_keys(log_keys)
+    assert got.tolist() == is_ranks(keys, iterations)
+    if log_keys == IS_CLASS_S:
+        assert got.tolist() == is_wanted(iterations)
     want = numpy.bincount(keys, minlength=IS_MOST)
     found = numpy.zeros(IS_MOST, int)
     for tile in range(tiles):

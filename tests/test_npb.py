@@ -11,6 +11,11 @@ def test_integer_sort(tmp_path, tiles, arch):
     assert npb_run.run_is(tmp_path, tiles, 2, arch) > 0
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_integer_sort_of_fewer_keys(tmp_path, arch):
+    assert npb_run.run_is(tmp_path, 8, 2, arch, log_keys=13) > 0
+
+
 @pytest.mark.parametrize("tiles, arch", [(4, "wse3"), (16, "wse2")])
 def test_embarrassingly_parallel(tmp_path, tiles, arch):
     of_sums, of_counts, _ = npb_run.run_ep(tmp_path, tiles, 12, arch)
