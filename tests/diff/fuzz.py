@@ -184,7 +184,7 @@ def compare(program, seed, results, skip, dropped, outcome):
         if f.name in dropped:
             continue
         outcome.calls += 1
-        outcome.known += i not in skip
+        outcome.known += i not in skip and program.is_computed(i, 0)
         for tile in range(generate.TILES):
             seen = {way: values[tile][i] for way, values in results.items()
                     if way != "comptime" or i not in skip and program.is_computed(i, tile)}

@@ -21,6 +21,7 @@ VALUES = 5                    # values to choose arguments from, a type
 TILES = 2
 UNSAFE = 0.03                 # share of operations that may be errors at compile time
 ZERO_DIVISORS = 0.1           # share of divisors that may be zero, an error at compile time
+WALKS = 0.03                  # share of functions that call themselves in a loop over descriptors
 
 # What functions call besides one another: generics by value, by type and by anytype; pointers.
 HELPERS = """\
@@ -40,6 +41,7 @@ fn through(f: *const fn(i32) i32, x: i32) i32 { return f(x); }
 const Pair = struct { a: i16, b: u32, c: f32, d: bool };
 fn turned(p: Pair, by: u16) Pair {
   return .{ .a = ~p.a, .b = (p.b << 3) ^ by, .c = -p.c, .d = !p.d }; }
+var walked = @zeros([32]u16);
 """.replace("\n  ", " ")
 
 
@@ -92,8 +94,36 @@ def random_value(rng, kind):
     return wrap(kind, rng.getrandbits(n))
 
 
+class Walk:
+    """A function whose loop runs an operation over a descriptor and calls the function again, for
+    another descriptor.  Compile time has no such operations."""
+    at_run_time = True
+    comptime = None
+    params = [("p0", "u16"), ("p1", "u16")]
+    result = "u16"
+    cost = 40
+
+    def __init__(self, rng, name):
+        self.name = name
+        length, by = rng.randrange(2, 6), rng.randrange(1, 8)
+        turn = [f"if (left > 0) {{ t ^= {name}(left - 1, p1 ^ {rng.randrange(256)}); }}",
+                f"{rng.choice(('@add16', '@xor16', '@or16'))}(d, d, p1);"]
+        rng.shuffle(turn)
+        self.text = (
+            f"fn {name}(p0: u16, p1: u16) u16 {{ const left = p0 & 3; var t = p1; "
+            f"const all = @get_dsd(mem1d_dsd, "
+            f".{{ .tensor_access = |i|{{{length}}} -> walked[i] }}); "
+            f"const d = @increment_dsd_offset(all, @as(i16, left * {by}), u16); "
+            f"for (@range(u16, {rng.randrange(1, 4)})) |i| {{ {' '.join(turn)} }} "
+            f"return folded(32, walked) ^ t; }}")
+
+    def call(self, args):
+        return f"{self.name}({', '.join(args)})"
+
+
 class Function:
     """One function: its parameters and its text, made statement by statement."""
+    at_run_time = False
 
     def __init__(self, rng, name, callees):
         self.rng, self.name, self.callees = rng, name, callees
@@ -337,7 +367,7 @@ class Function:
                  self.assign, self.assign, self.point, self.exchange, self.alias, self.claim]
         if depth > 0:
             forms += [self.branch, self.branch, self.select, self.while_loop, self.for_range,
-                      self.for_array, self.unrolled, self.shifted_array]
+                      self.for_array, self.unrolled, self.shifted_array, self.fill]
         if depth < 2:
             forms += [self.leave]
         return self.rng.choice(forms)(depth)
@@ -453,6 +483,23 @@ class Function:
         return (f"for (@range(u16, {turns})) |{counter}| {{ "
                 f"const {seen}: {kind} = {name}[{self.rng.randrange(size)}]; {body} "
                 f"{name}[{counter} & {size - 1}] = {self.expr(kind, 2)}; }}")
+
+    def fill(self, _):
+        """A loop that does nothing but set elements of an array, often each of them twice."""
+        rng, size = self.rng, 16
+        name, counter, sum_name = self.fresh(), self.fresh(), self.fresh()
+        kind, turns = rng.choice(("u16", "u32")), rng.randrange(3, 9)
+        places = [counter, f"{counter} + {rng.randrange(1, size - turns + 1)}"]
+        rng.shuffle(places)
+        byte = 0x01010101 >> 32 - bits(kind)
+        sets = " ".join(f"{name}[{at}] = {byte * rng.choice((0, 1, 0x7f, 0xff))};"
+                        for at in places[:rng.choice((1, 2, 2))])
+        self.arrays.append((name, kind, (size,)))
+        self.consts.append((sum_name, kind))
+        return (f"var {name} = @zeros([{size}]{kind}); "
+                f"for (@range(u16, {turns})) |{counter}| {{ {sets} }} "
+                f"var {sum_name}: {kind} = 0; "
+                f"for ({name}) |e| {{ {sum_name} = ({sum_name} << 1) ^ e; }}")
 
     def branch(self, depth):
         condition = self.expr("bool", 2)
@@ -571,7 +618,8 @@ class Program:
         self.functions = []
         for i in range(functions):
             near = [f for f in self.functions[-8:] if f.cost < 40]
-            self.functions.append(Function(rng, f"fun{i}", near))
+            self.functions.append(Walk(rng, f"fun{i}") if rng.random() < WALKS
+                                  else Function(rng, f"fun{i}", near))
         self.values = {k: [random_value(rng, k) for _ in range(VALUES)] for k in SCALARS}
         self.calls = [(f, [rng.randrange(VALUES) for _ in f.params])
                       for f in self.functions for _ in range(CALLS)]
@@ -597,7 +645,8 @@ class Program:
     def is_computed(self, call, tile):
         """Does `want` have the call's result for the tile?"""
         f, choice = self.calls[call]
-        return tile == 0 or ("u16", VALUES - 1) not in zip((k for _, k in f.params), choice)
+        return not f.at_run_time and (
+            tile == 0 or ("u16", VALUES - 1) not in zip((k for _, k in f.params), choice))
 
     def text(self, skip=(), dropped=(), want=True):
         """skip: numbers of calls that are errors at compile time; dropped: functions not called;
@@ -616,7 +665,7 @@ class Program:
                 lines.append("0,")
                 continue
             known = raw(f.result, f.call(self.arguments(f, choice, False)))
-            lines.append(known + "," if want and i not in skip else "0,")
+            lines.append(known + "," if want and i not in skip and not f.at_run_time else "0,")
             given = raw(f.result, f.call(self.arguments(f, choice, True)))
             run.append(f"  got[{i}] = {given};")
         lines += ["};", *(f"var at_{n}: [*]{k} = &{n};" for n, k in EXPORTED),
