@@ -94,3 +94,42 @@ def test_a_full_disk_is_named_whatever_is_written(hello, option):
     assert ran.code == 1
     assert ran.err == ("error: cannot write '/dev/full': No space left on device "
                        "[output_unwritable]\n")
+
+
+@pytest.mark.parametrize("options, name", [
+    ("--stats=a.json --report=./a.json", "[output_twice]"),
+    ("--profile=b --trace --trace-file=b", "[output_twice]"),
+    ("--stats=p.bin", "[output_over_program]"), ("--trace-file=link", "[output_over_program]")])
+def test_an_output_in_the_place_of_another_file_is_refused(hello, options, name):
+    (hello / "link").symlink_to("p.bin")
+    before = (hello / "p.bin").read_bytes()
+    ran = shell(hello, "wse-emu", f"p.bin {options}")
+    assert ran.code == 1 and name in ran.err and ran.out == ""
+    assert (hello / "p.bin").read_bytes() == before
+    assert sorted(p.name for p in hello.iterdir()) == ["link", "p.bin"]
+
+
+def test_an_output_folder_keeps_its_program(hello):
+    harness.compile(HELLO, hello / "out")
+    ran = shell(hello, "wse-emu", "out --report=out/prog.bin")
+    assert ran.code == 1 and "[output_over_program]" in ran.err
+
+
+def test_both_outputs_may_go_to_one_device(hello):
+    assert shell(hello, "wse-emu", "p.bin --stats=/dev/null --profile=/dev/null").code == 0
+    both = shell(hello, "wse-emu", "p.bin --stats=/dev/stdout --profile=/dev/stdout")
+    assert both.code == 0 and '"cycles"' in both.out and "profile: " in both.out
+
+
+@pytest.mark.parametrize("options", ["--emit=asm -o pe.csl", "--emit=ast -o layout.bin",
+                                     "--depfile=pe.csl -o o.bin",
+                                     "--output-json=sub/../pe.csl -o o.bin", "-o layout.bin"])
+def test_the_compiler_keeps_its_sources(tmp_path, options):
+    (tmp_path / "sub").mkdir()
+    texts = {"layout.bin": 'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }',
+             "pe.csl": "var x: i16 = 0;"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    ran = shell(tmp_path, "cslc", f"layout.bin {options}")
+    assert ran.code == 1 and "the program is read from this file" in ran.err
+    assert {name: (tmp_path / name).read_text() for name in texts} == texts

@@ -18,6 +18,38 @@ static WseStatus report_unwritable(HostSession *session, const char *path, const
   return session_usage(session);
 }
 
+static bool is_program(const char *program, const char *path)
+{
+  char *image = base_print("%s/prog.bin", program);
+  bool is_same = file_is_same(path, program) || file_is_same(path, image);
+  free(image);
+  return is_same;
+}
+
+/* An output in the place of another or of the program is a mistake of the command line. */
+static WseStatus refuse_clashes(HostSession *session, const HostOptions *o)
+{
+  const struct { const char *option, *path; } all[] = {
+    {"--trace-file", o->trace_file}, {"--profile", o->profile_file}, {"--report", o->page_file},
+    {"--stats", o->stats_file}, {"--save-state", o->session.save_state},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
+    if (!all[i].path)
+      continue;
+    if (o->program && is_program(o->program, all[i].path)) {
+      diag_output_over_program(session_diags(session), HOST_NOWHERE, all[i].option, all[i].path);
+      return session_usage(session);
+    }
+    for (size_t k = 0; k < i; k++)
+      if (all[k].path && file_is_same(all[k].path, all[i].path)) {
+        diag_output_twice(session_diags(session), HOST_NOWHERE, all[k].option, all[i].option,
+                          all[i].path);
+        return session_usage(session);
+      }
+  }
+  return WSE_OK;
+}
+
 WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs)
 {
   HostOutputs *o = base_malloc(sizeof *o);
@@ -25,6 +57,9 @@ WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutp
   *o = (HostOutputs){0};
   *outputs = o;
   session_options->observed_out = host_options_out(options);
+  WseStatus status = refuse_clashes(session, options);
+  if (status != WSE_OK)
+    return status;
   if (!session_options->trace_kinds)
     return WSE_OK;
   session_options->trace_out = host_options_out(options);

@@ -4,7 +4,6 @@
  *   parse -> layout -> classes (analysis, optimisation, code generation) -> image -> files */
 #include "frontend/driver/driver.h"
 
-#include <errno.h>
 #include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,12 +51,6 @@ static void report_times(const DriverRun *run)
   fprintf(stderr, "%-10s %8.3f s\n", "total", total);
 }
 
-static int file_error(const char *what, const char *path)
-{
-  fprintf(stderr, "cslc: error: cannot %s '%s': %s\n", what, path, strerror(errno));
-  return EXIT_FAILURE;
-}
-
 /* Runs `print` into memory, then to -o or stdout, which `-o -` names, too. */
 typedef void RunPrinter(DriverRun *run, FILE *out);
 static int emit_text(DriverRun *run, RunPrinter *print)
@@ -70,8 +63,7 @@ static int emit_text(DriverRun *run, RunPrinter *print)
   const char *path = run->session.options->output;
   int result = EXIT_SUCCESS;
   if (path && strcmp(path, "-") != 0) {
-    if (!file_write_all(path, text, length))
-      result = file_error("write", path);
+    result = output_write_file(&run->session, path, text, length);
   } else {
     fwrite(text, 1, length, stdout);    /* command_line_end reports what is lost */
   }

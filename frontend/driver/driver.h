@@ -19,6 +19,8 @@ void options_free(Options *options);
 
 /* Gathers the image of all classes and tiles. */
 void image_make(Session *session, const Programs *programs, Image *image);
+/* Writes a file, but for one that the program was read from; the exit code, after reporting. */
+int output_write_file(const Session *session, const char *path, const void *bytes, size_t length);
 /* Writes OUT.bin, or OUT/prog.bin and OUT/out.json; the exit code. */
 int image_files_write(const Session *session, const Image *image);
 /* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard

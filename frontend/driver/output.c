@@ -357,8 +357,14 @@ static bool write_folder(Arena *arena, const char *out, const OutFile *files, si
   return done;
 }
 
-static int write_file(const char *path, const void *bytes, size_t length)
+int output_write_file(const Session *session, const char *path, const void *bytes, size_t length)
 {
+  const char *source;
+  for (size_t i = 0; (source = source_path_read(session->sources, i)); i++)
+    if (file_is_same(path, source)) {
+      fprintf(stderr, "cslc: error: cannot write '%s': the program is read from this file\n", path);
+      return EXIT_FAILURE;
+    }
   return file_write_all(path, bytes, length) ? EXIT_SUCCESS : file_error("write", path);
 }
 
@@ -392,7 +398,7 @@ static int write_depfile(const Session *session)
     }
   fputc('\n', out);
   base_text_close(out, &text);
-  int result = write_file(o->depfile, text, length);
+  int result = output_write_file(session, o->depfile, text, length);
   free(text);
   return result;
 }
@@ -407,11 +413,11 @@ int image_files_write(const Session *session, const Image *image)
                            {"bin/out_0_0.elf", stand_in, sizeof stand_in - 1}};
   int result = EXIT_SUCCESS;
   if (is_image_name(out))
-    result = write_file(out, bytes, length);
+    result = output_write_file(session, out, bytes, length);
   else if (!write_folder(session->arena, out, files, ARRAY_COUNT(files)))
     result = file_error("write", out);
   if (result == EXIT_SUCCESS && session->options->output_json)
-    result = write_file(json_name(session), json, strlen(json));
+    result = output_write_file(session, json_name(session), json, strlen(json));
   if (result == EXIT_SUCCESS && session->options->depfile)
     result = write_depfile(session);
   free(bytes);

@@ -176,6 +176,8 @@ char *file_read_stream(FILE *in, size_t most, size_t *length, const char **why);
 enum { FILE_TEXT_MAX_BYTES = 64 << 20, FILE_DATA_MAX_BYTES = 1 << 30 };
 /* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
+/* Do both paths name one regular file, or the same name where no file is yet? */
+bool file_is_same(const char *path, const char *other);
 /* A monotonic clock, for reports of how long something took. */
 double base_seconds(void);
 

@@ -308,6 +308,24 @@ bool file_write_all(const char *path, const void *data, size_t length)
   return done && closed;
 }
 
+static const char *without_dot(const char *path)
+{
+  while (path[0] == '.' && path[1] == '/')
+    path += 2;
+  return path;
+}
+
+bool file_is_same(const char *path, const char *other)
+{
+  struct stat a, b;
+  if (descriptor_named(path) >= 0 || descriptor_named(other) >= 0)
+    return false;
+  bool is_there = stat(path, &a) == 0, other_is_there = stat(other, &b) == 0;
+  if (is_there && other_is_there)
+    return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  return is_there == other_is_there && strcmp(without_dot(path), without_dot(other)) == 0;
+}
+
 double base_seconds(void)
 {
   struct timespec t;
