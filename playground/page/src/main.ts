@@ -86,6 +86,13 @@ class Playground {
       run: () => void this.run(),
       toggleBreakpoint: (path, line) => this.toggleBreakpoint(path, line),
     });
+    // Wherever the focus is: a page that has just been opened has none.
+    addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented)
+        return;
+      event.preventDefault();
+      void this.run();
+    });
     this.showPanel("output");
     this.showHalf("edit");
   }
@@ -172,8 +179,10 @@ class Playground {
       autocapitalize: "off", "aria-label": label, placeholder: label,
       oninput: () => this.optionsChanged() });
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter")
+      if (event.key === "Enter") {
+        event.preventDefault();
         void this.run();
+      }
     });
     return { input, row: element("label", {}, element("code", {}, tool), input) };
   }

@@ -94,6 +94,24 @@ seen.firstLoad = [...new Set(loaded)].filter((n) => n !== "service-worker.js");
 seen.firstLoadBytes = seen.firstLoad.reduce(
   (sum, name) => sum + gzipSync(readFileSync(join(folder, name)), { level: 9 }).length, 0);
 
+// The key runs the program of a page that nobody has touched, and once from the field of options.
+const runs = () => page.evaluate(() => window.runs_seen);
+await page.evaluate(() => {
+  window.runs_seen = 0;
+  new MutationObserver((all) => { window.runs_seen += all.length; })
+    .observe(document.documentElement, { attributeFilter: ["data-ran"] });
+  document.activeElement?.blur();
+});
+await page.keyboard.press("Control+Enter");
+await waitFor("ran");
+seen.runsByKey = [await runs()];
+await page.getByLabel("Options of the compiler").focus();
+await forget("ran");
+await page.keyboard.press("Control+Enter");
+await waitFor("ran");
+await page.waitForTimeout(1000);
+seen.runsByKey.push(await runs());
+
 // Three samples edited, run and viewed.
 for (const [title, file, from, to] of SAMPLES) {
   await page.getByLabel("Sample").selectOption({ label: title });
