@@ -210,13 +210,33 @@ static bool is_written_in_block(const Access *read, const Access *first)
   return false;
 }
 
+static bool has_left_out(const Sema *s, IrFuncId func)
+{
+  for (size_t i = 0; i < arrlenu(s->left_out); i++)
+    if (ir_func_eq(s->left_out[i].func, func))
+      return true;
+  return false;
+}
+
+/* May the write be in code that is left out on this tile, with a condition of the run around the
+ * read that never holds then? */
+static bool is_set_elsewhere(const LocalWalk *w, const Access *read)
+{
+  for (uint32_t i = w->first[read->local]; i < w->first[read->local + 1]; i++)
+    if (w->accesses[i].kind == WRITES_PART)
+      return false;
+  return has_left_out(w->s, w->locals[read->local].func) &&
+         block_times_find(w->f, w->s->arena)[read->block].least == 0;
+}
+
 static void check_local(LocalWalk *w, uint32_t local)
 {
   const Access *first = w->accesses + w->first[local], *end = w->accesses + w->first[local + 1];
   for (const Access *a = end; a-- > first;)
     w->in_block[a->block] = (uint32_t)(a - w->accesses) + 1;
   for (const Access *a = first; a < end; a++)
-    if (a->kind == READS_PART && !is_written_in_block(a, first) && is_before_writes(w, a)) {
+    if (a->kind == READS_PART && !is_written_in_block(a, first) && is_before_writes(w, a) &&
+        !is_set_elsewhere(w, a)) {
       warn_of_read(w, a);
       break;
     }
