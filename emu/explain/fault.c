@@ -212,25 +212,57 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
 
 /* ---- the place ------------------------------------------------------------------------------- */
 
-static void print_call(const Program *program, uint32_t file, uint32_t line, FILE *out)
+enum { MOST_CALLS_SHOWN = 8, MOST_CALLS = 64 };
+
+/* Calls from the innermost on.  Those in library modules wait for the program's own call that led
+ * to them: it is what the author knows, so it comes first, and they stand behind it in one line. */
+typedef struct {
+  const Program *program;
+  FILE *out;
+  struct { const char *file; uint32_t line; } library[MOST_CALLS_SHOWN];
+  unsigned n_library;
+} Calls;
+
+/* No call of the program's own has led to them. */
+static void print_library_calls(Calls *calls)
 {
-  if (file < program->image->n_files)
-    fprintf(out, "  called at %s:%u\n", program->image->files[file], line);
+  for (unsigned i = 0; i < calls->n_library; i++)
+    fprintf(calls->out, "  called at %s:%u\n", calls->library[i].file, calls->library[i].line);
+  calls->n_library = 0;
+}
+
+static void print_call(Calls *calls, uint32_t file, uint32_t line)
+{
+  if (file >= calls->program->image->n_files)
+    return;
+  const char *name = calls->program->image->files[file];
+  if (*name == '<') {
+    if (calls->n_library < ARRAY_COUNT(calls->library)) {
+      calls->library[calls->n_library].file = name;
+      calls->library[calls->n_library++].line = line;
+    }
+    return;
+  }
+  fprintf(calls->out, "  called at %s:%u\n", name, line);
+  const char *between = "  through ";
+  for (unsigned i = calls->n_library; i-- > 0; between = ", ")
+    fprintf(calls->out, "%s%s:%u", between, calls->library[i].file, calls->library[i].line);
+  if (calls->n_library)
+    fprintf(calls->out, "\n");
+  calls->n_library = 0;
 }
 
 /* The calls that were inlined at the address. */
-static void print_inlined(const Program *program, const ClassCode *cls, uint16_t pc, FILE *out)
+static void print_inlined(Calls *calls, const ClassCode *cls, uint16_t pc)
 {
   const ImageLine *line = image_line_at(cls->image, pc);
   uint32_t parent = line ? line->inlined_at : (uint32_t)IMAGE_NO_INLINE;
   while (parent < cls->image->n_inlines) {
     const ImageInline *from = &cls->image->inlines[parent];
-    print_call(program, from->file, from->line, out);
+    print_call(calls, from->file, from->line);
     parent = from->parent;
   }
 }
-
-enum { MOST_CALLS_SHOWN = 8, MOST_CALLS = 64 };
 
 /* Has this finding ended the run, so that its tile stands where it happened? */
 static bool is_last(Engine *engine, const Fault *fault)
@@ -246,13 +278,11 @@ static bool is_made(const ClassCode *cls, const Call *call)
   return call->info && cls->image->symbols[call->info->symbol].name[0] == '<';
 }
 
-/* The calls that led to the instruction: those that were inlined, and, if the main thread stands
- * there, those on its stack.  A function that calls itself is shown once. */
-static void print_callers(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+/* Those that are on the stack of the main thread, if it stands there. */
+static void print_stack(Calls *calls, const ClassCode *cls, Engine *engine, const Fault *fault)
 {
-  const ClassCode *cls = program_class(program, fault->tile);
+  const Program *program = calls->program;
   Call call;
-  print_inlined(program, cls, fault->pc, out);
   if (!engine || !is_last(engine, fault) || !calls_top(engine, program, fault->tile, &call) ||
       call.pc != fault->pc)
     return;
@@ -263,16 +293,28 @@ static void print_callers(const Program *program, Engine *engine, const Fault *f
     if (is_made(cls, &call))
       return;
     if (shown == MOST_CALLS_SHOWN || n == MOST_CALLS) {
-      fprintf(out, "  and so on\n");
+      print_library_calls(calls);
+      fprintf(calls->out, "  and so on\n");
       return;
     }
     if (!line || call.place == before)
       continue;
-    print_call(program, line->file, line->line, out);
-    print_inlined(program, cls, call.place, out);
+    print_call(calls, line->file, line->line);
+    print_inlined(calls, cls, call.place);
     before = call.place;
     shown++;
   }
+}
+
+/* The calls that led to the instruction: those that were inlined, and those on the stack.  A
+ * function that calls itself is shown once. */
+static void print_callers(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+{
+  const ClassCode *cls = program_class(program, fault->tile);
+  Calls calls = {.program = program, .out = out};
+  print_inlined(&calls, cls, fault->pc);
+  print_stack(&calls, cls, engine, fault);
+  print_library_calls(&calls);
 }
 
 static void print_operands(const Program *program, const Fault *fault, FILE *out)
