@@ -323,12 +323,13 @@ def test_plans_by_elements_know_their_rates(tmp_path, arch):
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_allreduces_by_elements_take_a_root_in_the_line(tmp_path, arch):
-    def cycles(**more):
+    def cycles(with_task, **more):
         return lines.run_allreduces(tmp_path, {
-            "width": 40, "element": 4, "first": 1, "second": 1, "third": 1,
+            "width": 40, "element": 4, "first": 1, "second": 1, "third": 1, "with_task": with_task,
             "pattern": measure.AUTO, **dict.fromkeys(lines.KINDS, lines.PLANNED), **more},
             arch=arch)["cycles"]
-    assert cycles(by_elements=1) <= 0.5 * cycles()
+    for with_task in (0, 1):
+        assert cycles(with_task, by_elements=1) <= 0.5 * cycles(with_task)
     lines.run_allreduces(tmp_path, {"width": 2, "by_elements": 1, "element": 5, "first": 3,
                                     "second": 7, "third": 1,
                                     **dict.fromkeys(lines.KINDS, lines.PLANNED)}, arch=arch)
