@@ -502,6 +502,15 @@ def test_completion_of_names(client, project):
     assert inside["twice"]["detail"] == "u16"
 
 
+def test_directions_are_names_of_the_language(client, project):
+    text = PE.replace("const twice", "const to = EAST;\nconst twice")
+    doc = client.open(project / "pe.csl", text)
+    found = labels(client, doc, doc.place("EAST;", 2))
+    assert {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"} <= set(found)
+    assert found["EAST"]["detail"] == "direction"
+    assert "const EAST: direction" in hover(client, doc, "EAST;", 2)
+
+
 def test_completion_of_builtins(client, project):
     doc = client.open(project / "pe.csl")
     found = labels(client, doc, doc.place("@zeros", 3))

@@ -170,6 +170,8 @@ static void add_words(json_t *items)
   for (size_t i = 0; i < ARRAY_COUNT(types); i++)
     if (types[i][0] != '<')
       json_array_append_new(items, new_item(types[i], ITEM_TYPE, NULL, NULL));
+  for (Port port = PORT_NORTH; port < PORT_COUNT; port++)
+    json_array_append_new(items, new_item(port_name(port), ITEM_CONSTANT, "direction", NULL));
   uint32_t n;
   const char *const *words = syntax_keywords(&n);
   for (uint32_t i = 0; i < n; i++)

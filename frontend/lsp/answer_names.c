@@ -149,12 +149,23 @@ static Span word_at(const Question *q)
   return (Span){q->base + (uint32_t)from, (uint32_t)(to - from)};
 }
 
+/* A direction: the language declares it, so it is no use of a name. */
+static json_t *hover_direction(const Question *q, Span word, const char *text)
+{
+  for (Port port = PORT_NORTH; port < PORT_COUNT; port++)
+    if (strlen(port_name(port)) == word.len && strncmp(text, port_name(port), word.len) == 0)
+      return hover_text(q, arena_printf(q->a->arena, "```csl\nconst %s: direction\n```",
+                                        port_name(port)), word);
+  return NULL;
+}
+
 static json_t *hover_builtin(const Question *q)
 {
   Span word = word_at(q);
   const char *text = q->text + (word.off - q->base);
-  if (word.off == q->base || text[-1] != '@')
-    return NULL;
+  char before = word.off == q->base ? ' ' : text[-1];
+  if (before != '@')
+    return before == '.' ? NULL : hover_direction(q, word, text);
   const BuiltinRow *row = builtin_named(q->a->session, text, word.len);
   if (!row)
     return NULL;

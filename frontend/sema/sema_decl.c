@@ -23,11 +23,8 @@ void sema_own_create(Sema *s)
     predeclare_type(s, text, POOL(name));
   WELL_KNOWN_TYPES(T)
 #undef T
-  static const char *const directions[PORT_COUNT] = {
-      [PORT_NORTH] = "NORTH", [PORT_SOUTH] = "SOUTH", [PORT_EAST] = "EAST", [PORT_WEST] = "WEST",
-      [PORT_RAMP] = "RAMP"};
-  for (unsigned i = 0; i < PORT_COUNT; i++)
-    predeclare_type(s, directions[i], pool_int(s->pool, POOL(DIRECTION), i));
+  for (Port port = PORT_NORTH; port < PORT_COUNT; port++)
+    predeclare_type(s, port_name(port), pool_int(s->pool, POOL(DIRECTION), port));
 }
 
 void sema_own_destroy(Sema *s)
