@@ -511,6 +511,25 @@ def test_directions_are_names_of_the_language(client, project):
     assert "const EAST: direction" in hover(client, doc, "EAST;", 2)
 
 
+@pytest.mark.parametrize("before, typed, wants", [
+    (".{ .size = width * 2, ", ".mem", {"size", "memcpy_params"}),
+    ("\"pe.csl\", .{ ", ".s", {"size", "memcpy_params"}),
+    (".{ .width = width, ", ".h", {"width", "height"})])
+@pytest.mark.parametrize("rest", ["", " = 1 });"])
+def test_completion_of_the_parameters_of_a_file(client, project, before, typed, wants, rest):
+    at = LAYOUT.index(before) + len(before)
+    text = LAYOUT[:at] + typed + rest + LAYOUT[LAYOUT.index("\n", at):]
+    doc = client.open(project / "layout.csl", text)
+    found = labels(client, doc, doc.place(before + typed, len(before + typed)))
+    assert wants <= set(found) and "twice" not in found
+
+
+def test_fields_of_other_literals_are_no_parameters(client, project):
+    text = LAYOUT.replace("  @export_name", "  const other = .{ .s };\n  @export_name")
+    doc = client.open(project / "layout.csl", text)
+    assert labels(client, doc, doc.place(".{ .s }", 5)) == {}
+
+
 def test_completion_of_builtins(client, project):
     doc = client.open(project / "pe.csl")
     found = labels(client, doc, doc.place("@zeros", 3))

@@ -142,6 +142,73 @@ static json_t *complete_members(const Question *q, size_t dot)
   return items ? items : json_array();
 }
 
+/* ---- parameters: the fields of an import or of a tile's code ------------------------------- */
+
+/* The bracket that is open before a place; SIZE_MAX: none.  Its text alone counts, as a program has
+ * no tree while it is typed. */
+static size_t bracket_before(const Question *q, size_t at)
+{
+  int depth = 0;
+  while (at-- > 0) {
+    char c = q->text[at];
+    if (c == '"') {             /* back over a string */
+      while (at > 0 && q->text[--at] != '"')
+        ;
+    } else if (c == ')' || c == ']' || c == '}') {
+      depth++;
+    } else if ((c == '(' || c == '[' || c == '{') && depth-- == 0) {
+      return at;
+    }
+  }
+  return SIZE_MAX;
+}
+
+static bool ends_with(const char *text, size_t end, const char *word)
+{
+  size_t length = strlen(word);
+  return end >= length && strncmp(text + end - length, word, length) == 0;
+}
+
+/* The text of the last string between two places; NULL: none. */
+static const char *last_string(const Question *q, size_t from, size_t to)
+{
+  while (to > from && q->text[to - 1] != '"')
+    to--;
+  size_t start = to > from ? to - 1 : from;
+  while (start > from && q->text[start - 1] != '"')
+    start--;
+  return start > from ? arena_copy_text(q->a->arena, q->text + start, to - 1 - start) : NULL;
+}
+
+/* The file whose parameters the fields of the `.{` around the dot set; NULL: none. */
+static const Ast *file_of_fields(const Question *q, size_t dot)
+{
+  size_t brace = bracket_before(q, dot);
+  if (brace == SIZE_MAX || brace == 0 || q->text[brace] != '{' || q->text[brace - 1] != '.')
+    return NULL;
+  size_t call = bracket_before(q, brace);
+  bool takes_file = call != SIZE_MAX && q->text[call] == '(' &&
+                    (ends_with(q->text, call, "@import_module") ||
+                     ends_with(q->text, call, "@set_tile_code"));
+  const char *path = takes_file ? last_string(q, call, brace) : NULL;
+  return path ? files_import(q->a->session->files, path, q->ast, (Span){0, 0}) : NULL;
+}
+
+static json_t *complete_fields(const Question *q, size_t dot)
+{
+  json_t *items = json_array();
+  Names *names = &q->a->names;
+  const Ast *file = file_of_fields(q, dot);
+  if (file)
+    names_read_file(names, file);
+  for (size_t i = 0; file && i < arrlenu(names->symbols); i++) {
+    const NameSymbol *s = &names->symbols[i];
+    if (file_eq(s->file, file->file) && s->visible.len == 0 && s->kind == SYMBOL_PARAM)
+      json_array_append_new(items, symbol_item(q, q->a, s));
+  }
+  return items;
+}
+
 /* ---- names --------------------------------------------------------------------------------- */
 
 static json_t *complete_builtins(const Question *q)
@@ -201,7 +268,7 @@ json_t *answer_completion(const Question *q)
                    !isdigit((unsigned char)operand) && operand != 0;
   json_t *items = before == '@' ? complete_builtins(q)
                 : is_member ? complete_members(q, from - 1)
-                : before == '.' ? json_array() : complete_names(q);
+                : before == '.' ? complete_fields(q, from - 1) : complete_names(q);
   return json_pack("{s:b,s:o}", "isIncomplete", 0, "items", items);
 }
 
