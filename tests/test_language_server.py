@@ -547,6 +547,12 @@ def test_completion_of_members(client, project, typed, wants, end):
     assert wants <= set(labels(client, doc, place))
 
 
+def test_completion_of_a_member_in_a_list_that_goes_on(client, project):
+    text = PE.replace("add(1.5, other.count);", "add(point.se\n    other.count);")
+    doc = client.open(project / "pe.csl", text)
+    assert {"first", "second"} <= set(labels(client, doc, doc.place("add(point.se", 12)))
+
+
 @pytest.mark.parametrize("typed,label,active", [
     ("add(", "fn add(amount: f32, times: u16) void", 0), ("add(f(1, 2), ", "fn add(", 1),
     ("@zeros(", "@zeros(", 0), ("math.abs(", "fn abs(", 0), ("@as(u16, ", "@as(TYPE, VALUE)", 1)])

@@ -134,11 +134,12 @@ static json_t *members_by_name(const Question *q, size_t dot)
 
 static json_t *complete_members(const Question *q, size_t dot)
 {
+  /* What the text may lack behind the member: nothing, the end of a statement, or a comma of a list
+   * that goes on in the next line. */
+  static const char *const instead[] = {"", ";", ","};
   json_t *items = members_by_name(q, dot);
-  if (!items)
-    items = members_without(q, dot, "");
-  if (!items)
-    items = members_without(q, dot, ";");
+  for (size_t i = 0; !items && i < ARRAY_COUNT(instead); i++)
+    items = members_without(q, dot, instead[i]);
   return items ? items : json_array();
 }
 
