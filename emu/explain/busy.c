@@ -68,7 +68,8 @@ static BusyTiles *busy_tiles(Report *r)
     if (is_busy) {
       if (shgeti(found, text) < 0)
         shputs(found, ((BusyTiles){.key = text}));
-      BusyTiles *entry = &found[shgeti(found, text)];
+      ptrdiff_t at = shgeti(found, text);
+      BusyTiles *entry = &found[at];
       if (entry->n < ARRAY_COUNT(entry->tiles))
         entry->tiles[entry->n] = t;
       entry->n++;
