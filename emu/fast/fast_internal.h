@@ -235,8 +235,9 @@ typedef struct {
   /* or it has been taken back since; tiles have written to their routers ahead in this run */
   bool ahead_less, writes_late;
   Timer *timers;                /* further ahead than the calendar */
-  /* of memory: tiles.c; descriptors decoded before: steps.c; both NULL until first used */
-  struct FastPool *pool; struct FastDecoded *decoded;
+  /* of memory: tiles.c; descriptors decoded before: steps.c; operations begun before: port.c; NULL
+     until first used */
+  struct FastPool *pool; struct FastDecoded *decoded; KnownRun *known;
   int32_t bridges;              /* that it has built, less those that it has taken down */
   /* for tests to see that there are some: elements of streams that have been undone; wavelets that
      were on their way when they got a bridge; turns of microthreads while the main thread was

@@ -161,6 +161,14 @@ static VecRun *port_run_alloc(Turn *turn)
   return &whole->run;
 }
 
+static KnownRun *port_known(Turn *turn)
+{
+  FastWorker *w = visit_of(turn)->worker;
+  if (UNLIKELY(!w->known))
+    w->known = fast_alloc(w, KNOWN_RUNS * sizeof *w->known, _Alignof(KnownRun));
+  return w->known;
+}
+
 static void port_run_free(Turn *turn, VecRun *run)
 {
   fast_piece_free(visit_of(turn)->worker, PIECE_WORK, (char *)run - offsetof(FastRun, run));
@@ -225,8 +233,9 @@ static const TilePort *fast_port(void)
     .head = port_head, .take = port_take, .keep = port_keep, .send = port_send,
     .count = port_count, .use = port_use, .used = port_used, .dsrs_alloc = port_dsrs_alloc,
     .dsrs_load = port_dsrs_load,
-    .run_alloc = port_run_alloc, .run_free = port_run_free, .started = port_started,
-    .sync = port_sync, .plan = port_plan, .group = port_group, .router_read = port_router_read,
+    .run_alloc = port_run_alloc, .known = port_known, .run_free = port_run_free,
+    .started = port_started, .sync = port_sync, .plan = port_plan, .group = port_group,
+    .router_read = port_router_read,
   };
   return &port;
 }

@@ -452,8 +452,10 @@ static RARE void run_whole(Visit *v, const FastWhole *op)
   if (vec_begin(run, op->insn, op->pc, program, core->mem.cls, &regs, core->dsrs, &core->mem,
                 &core->registers, &value) != FAULT_COUNT)
     ICE("an operation that has begun cannot begin");
-  if (program->memory_facts)
-    check_begin(run, &program->memory_facts[core->mem.cls->index], &(BusyMemory){0}, op->issued);
+  if (program->memory_facts) {
+    check_objects(run, &program->memory_facts[core->mem.cls->index]);
+    check_begin(run, &(BusyMemory){0}, op->issued);
+  }
   core->threads[MAIN_THREAD] = (Thread){.run = run, .ready = op->ready};
   core->vectors |= 1u << MAIN_THREAD;
   v->turn.port->started(&v->turn, MAIN_THREAD);

@@ -263,22 +263,33 @@ static void widen_bounds(Bounds *busy, Bounds span)
   busy->end = span.end > busy->end ? span.end : busy->end;
 }
 
-bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory *busy, uint64_t cycle)
+void check_objects(VecRun *run, const MemoryFacts *facts)
 {
   VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
   unsigned named = find_named(facts, run->pc, streams);
-  bool meets = false, widens = run->async && !run->unbounded;
-  BusyMemory before = *busy;
-  run->started = (uint32_t)cycle;
   for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
     VecStream *s = streams[i];
     if (s->kind != VS_MEMORY)
       continue;
     if (!(named >> i & 1))
       s->object = check_variable(facts, s->address);
-    Bounds others = i == 0 ? before.used : before.written;
     Span64 span = stream_span(run, s);
     run->watched |= s->object.end && (span.low < s->object.start || span.end > s->object.end);
+  }
+}
+
+bool check_begin(VecRun *run, BusyMemory *busy, uint64_t cycle)
+{
+  const VecStream *streams[] = {&run->dest, &run->src[0], &run->src[1]};
+  bool meets = false, widens = run->async && !run->unbounded;
+  BusyMemory before = *busy;
+  run->started = (uint32_t)cycle;
+  for (unsigned i = 0; i < ARRAY_COUNT(streams); i++) {
+    const VecStream *s = streams[i];
+    if (s->kind != VS_MEMORY)
+      continue;
+    Bounds others = i == 0 ? before.used : before.written;
+    Span64 span = stream_span(run, s);
     meets |= spans_meet(span, (Span64){others.start, others.end});
     if (widens)
       widen_bounds(&busy->used, span_bounds(span));

@@ -247,7 +247,7 @@ static FaultKind capture_fabric(const Capture *c, VecStream *s, const Descriptor
   return s->color < MAX_COLORS ? FAULT_COUNT : FAULT_QUEUE;
 }
 
-static uint32_t register_value(const Registers *regs, unsigned number, unsigned bytes)
+uint32_t vec_register(const Registers *regs, unsigned number, unsigned bytes)
 {
   return bytes == 4 ? reg_pair32(regs, number) : regs->r[number];
 }
@@ -301,7 +301,7 @@ static FaultKind capture_operand(Capture *c, VecStream *s, VecSlot slot, const V
     return capture_dsr(c, s, slot, operand);
   s->kind = slot == VSLOT_DEST ? VS_REGISTER : VS_VALUE;
   s->reg = operand->number;
-  s->value = register_value(c->regs, operand->number, s->element_bytes);
+  s->value = vec_register(c->regs, operand->number, s->element_bytes);
   return FAULT_COUNT;
 }
 
@@ -414,7 +414,7 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
   if (vec->has_index)
     run->index = regs->r[vec->index];
   if (vec->has_scalar)
-    run->scalar = register_value(regs, vec->scalar, vec_operand_bytes(vec, VSLOT_SCALAR));
+    run->scalar = vec_register(regs, vec->scalar, vec_operand_bytes(vec, VSLOT_SCALAR));
   FaultKind fault = capture_operand(&c, &run->dest, VSLOT_DEST, &vec->dest);
   if (fault == FAULT_COUNT)
     fault = capture_operand(&c, &run->src[0], VSLOT_SRC0, &vec->src0);

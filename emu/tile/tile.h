@@ -1,8 +1,8 @@
 /* emu/tile: what a tile does, in both engines: memory, scalar instructions, vector
  * operations, registers, tasks, and what is checked, recorded and reported on the way.
  *
- * Reading order: mem, exec_scalar, exec_vec, registers, check, record, trace, turn, vector, issue,
- * tasks, state.
+ * Reading order: mem, exec_scalar, exec_vec, registers, check, record, trace, turn, known, vector,
+ * issue, tasks, state.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
@@ -319,6 +319,8 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
                     const ClassCode *cls, const Registers *regs,
                     Dsrs dsrs, const TileMem *mem,
                     const TileRegisters *registers, uint32_t *fault_value);
+/* The register, or the pair that begins with it. */
+uint32_t vec_register(const Registers *regs, unsigned number, unsigned bytes);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
 /* What the element's computation has raised.  exec_raise.c. */
@@ -445,9 +447,11 @@ const VecRun *check_race(const Checked *checked, const MemoryAccess *access);
 /* Adds an operation if it was started before `later` (NULL: before anything at hand). */
 void check_add(Checked *checked, const VecRun *run, const VecRun *later);
 /* At the start of an operation: finds its variables, and watches its accesses if one may leave
- * them.  Returns whether one may race with what runs in the background: a write to its memory, a
- * read of its results.  The memory of one that runs there itself is added to `busy`. */
-bool check_begin(VecRun *run, const MemoryFacts *facts, BusyMemory *busy, uint64_t cycle);
+ * them. */
+void check_objects(VecRun *run, const MemoryFacts *facts);
+/* Behind that: returns whether an access may race with what runs in the background: a write to its
+ * memory, a read of its results.  The memory of one that runs there itself is added to `busy`. */
+bool check_begin(VecRun *run, BusyMemory *busy, uint64_t cycle);
 /* The same by all elements that each of these operations still has. */
 bool check_meets(const Checked *earlier, const VecRun *run);
 /* The memory that what is left of a stream of the operation can touch; end 0: none. */
@@ -770,6 +774,24 @@ typedef struct {
   uint8_t stalls[TILE_THREADS];      /* StallCause, of running operations */
 } TilePlan;
 
+/* known.c: operations that begin as others have begun before. */
+
+/* What an instruction has captured last, with the variables that it has found. */
+enum { KNOWN_OPERANDS = 3 };    /* dest, src0, src1 */
+enum { KNOWN_BITS = 8, KNOWN_RUNS = 1 << KNOWN_BITS };
+typedef struct {
+  const Insn *insn;             /* NULL: nothing yet */
+  uint32_t times;               /* that one has begun as before: for tests */
+  Descriptor desc[KNOWN_OPERANDS];      /* of those that have one */
+  VecRun run;
+} KnownRun;
+/* Where an operation of the instruction with these descriptors is kept. */
+unsigned known_place(const Insn *insn, Dsrs dsrs);
+/* The operation has begun without a fault: keeps it, if it can begin in the same way again. */
+void known_keep(KnownRun *known, const VecRun *run, const Insn *insn, const Tile *tile);
+/* The instruction begins as it has begun then.  False: it may not. */
+bool known_begins(KnownRun *known, VecRun *run, const Insn *insn, const Tile *tile);
+
 /* A tile's turn in a cycle: what its functions are given. */
 typedef struct Turn Turn;
 
@@ -789,6 +811,7 @@ typedef struct {
      Till now the tile shares its DSRs. */
   DsrState *(*dsrs_load)(Turn *turn, unsigned place, const Descriptor *desc);
   VecRun *(*run_alloc)(Turn *turn);
+  KnownRun *(*known)(Turn *turn);   /* KNOWN_RUNS, zeros at first; no function: none */
   void (*run_free)(Turn *turn, VecRun *run);
   void (*started)(Turn *turn, unsigned thread);
   void (*sync)(Turn *turn, unsigned thread);        /* before anything looks into the operation */

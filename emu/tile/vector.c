@@ -330,7 +330,7 @@ static void check_start(Turn *turn, VecRun *run, const Insn *insn)
   uint32_t value = 0;
   FaultKind kind = FAULT_COUNT;
   if (turn->program->memory_facts) {
-    if (check_begin(run, &turn->program->memory_facts[t->mem.cls->index], &t->busy, turn->cycle)) {
+    if (check_begin(run, &t->busy, turn->cycle)) {
       Checked earlier = vector_running_before(turn, NULL);
       run->watched |= check_meets(&earlier, run);
     }
@@ -343,13 +343,30 @@ static void check_start(Turn *turn, VecRun *run, const Insn *insn)
                              .value2 = run->length});
 }
 
+/* Captures the operation's operands with their variables, or finds that they are as before. */
+static FaultKind begin_run(Turn *turn, VecRun *run, const Insn *insn, uint32_t *value)
+{
+  const Tile *t = turn->tile;
+  const MemoryFacts *facts = turn->program->memory_facts;
+  KnownRun *all = turn->port->known ? turn->port->known(turn) : NULL;
+  KnownRun *known = all ? &all[known_place(insn, t->dsrs)] : NULL;
+  if (known && known_begins(known, run, insn, t))
+    return FAULT_COUNT;
+  FaultKind kind = vec_begin(run, insn, t->pc, turn->program, t->mem.cls, &t->regs, t->dsrs,
+                             &t->mem, &t->registers, value);
+  if (kind == FAULT_COUNT && facts)
+    check_objects(run, &facts[t->mem.cls->index]);
+  if (kind == FAULT_COUNT && known)
+    known_keep(known, run, insn, t);
+  return kind;
+}
+
 /* FAULT_COUNT: the operation can start. */
 static Fault capture_run(Turn *turn, VecRun *run, const Insn *insn)
 {
   Tile *t = turn->tile;
   uint32_t value = 0;
-  FaultKind kind = vec_begin(run, insn, t->pc, turn->program, t->mem.cls, &t->regs, t->dsrs,
-                             &t->mem, &t->registers, &value);
+  FaultKind kind = begin_run(turn, run, insn, &value);
   const VecRun *busy = kind == FAULT_COUNT && run->async ? t->threads[1 + run->microthread].run
                                                          : NULL;
   if (busy)
