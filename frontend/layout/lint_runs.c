@@ -23,13 +23,21 @@ static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind ki
   return action_decode((uint16_t)value->imm, &action) ? setup_task_of(action, kind) : 0;
 }
 
+static uint64_t tasks_of_func(const IrFunc *f, ActionKind kind)
+{
+  uint64_t tasks = 0;
+  for (uint32_t i = 1; i < f->n_insns; i++)
+    if (!f->insns[i].dead)
+      tasks |= tasks_of_insn(f, &f->insns[i], kind);
+  return tasks;
+}
+
 uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
 {
   uint64_t tasks = 0;
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
-    for (uint32_t i = 1; (!runs || runs[n]) && i < s->ir->funcs[n].n_insns; i++)
-      if (!s->ir->funcs[n].insns[i].dead)
-        tasks |= tasks_of_insn(&s->ir->funcs[n], &s->ir->funcs[n].insns[i], kind);
+    if (!runs || runs[n])
+      tasks |= tasks_of_func(&s->ir->funcs[n], kind);
   return tasks;
 }
 
@@ -57,10 +65,13 @@ static bool *waiting_tasks(Sema *s, uint64_t started)
   return waits;
 }
 
+/* Which tasks run depends on what code runs, and that on the tasks: rounds until nothing is new.
+ * Each function is looked at once. */
 bool *lint_running_functions(Sema *s, const bool *apart)
 {
   const IrModule *ir = s->ir;
   bool *runs = arena_many(s->arena, bool, ir->n_funcs + 1);
+  bool *counted = arena_many(s->arena, bool, ir->n_funcs + 1);
   uint64_t started = s->setup->active | setup_tasks_beside_code(s, ACT_ACTIVATE), before;
   do {
     const bool *waits = waiting_tasks(s, started);
@@ -68,7 +79,11 @@ bool *lint_running_functions(Sema *s, const bool *apart)
       if (ir->funcs[f].address_taken && !waits[f] && !(apart && apart[f]))
         lint_mark_called(ir, f, runs);
     before = started;
-    started |= lint_tasks_of_code(s, runs, ACT_ACTIVATE);
+    for (uint32_t f = 0; f < ir->n_funcs; f++)
+      if (runs[f] && !counted[f]) {
+        counted[f] = true;
+        started |= tasks_of_func(&ir->funcs[f], ACT_ACTIVATE);
+      }
   } while (started != before);
   return runs;
 }
