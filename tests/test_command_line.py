@@ -133,3 +133,10 @@ def test_the_compiler_keeps_its_sources(tmp_path, options):
     ran = shell(tmp_path, "cslc", f"layout.bin {options}")
     assert ran.code == 1 and "the program is read from this file" in ran.err
     assert {name: (tmp_path / name).read_text() for name in texts} == texts
+
+
+@pytest.mark.parametrize("tool", ["wse-emu", "wse-dbg"])
+def test_a_program_that_is_missing_names_no_other_tool(tmp_path, tool):
+    ran = shell(tmp_path, tool, "< /dev/null")
+    assert ran.code == 1 and "[program_missing]" in ran.err
+    assert not {"wse-emu", "wse-dbg"} & set(ran.err.split())

@@ -767,8 +767,8 @@ const char *end_help(Report *r, const Unit *root)
     if (unblocking_place(r->program, program_class(r->program, root->tile)) != PC_RETURN)
       return "see what leads to that call: a condition before it may not hold, such as of a "
              "counter that the launch before has moved, or a task has not started";
-    return "call unblock_cmd_stream() once a launch, in the last thing that the launched function "
-           "leads to";
+    return "call unblock_cmd_stream() once per launch, in the last thing that the launched "
+           "function leads to";
   case END_NONE: case END_UNKNOWN: default:
     return NULL;
   }

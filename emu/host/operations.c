@@ -388,7 +388,7 @@ static const char *why_launch(HostSession *s, const Operation *op)
   }
   return arena_printf(
       diags_scratch(s->diags), "'%s' was launched and %u of %u tiles, the first at P%u.%u, have "
-      "not unblocked the command stream: every tile must call unblock_cmd_stream() once a launch",
+      "not unblocked the command stream: every tile must call unblock_cmd_stream() once per launch",
       s->image->exports[op->function].name, missing, n, program_x(s->program, first),
       program_y(s->program, first));
 }

@@ -24,7 +24,7 @@ enum {
   X(launch, required_argument, "FN[(ARGS)]", "call an exported function and wait")               \
   X(run, no_argument, "", "run until the fabric is quiet")                                       \
   X(d2h, required_argument, "SYM[:N][@X,Y,W,H]=FILE.npy", "copy to the host")                    \
-  X(print, required_argument, "SYM[:N][@X,Y,W,H]", "print values, one tile a line")              \
+  X(print, required_argument, "SYM[:N][@X,Y,W,H]", "print values, one tile per line")              \
   X(stats, optional_argument, "[FILE]", "statistics as JSON at the end")                         \
   X(trace, optional_argument, "[KINDS]",                                                         \
     "event trace; of task,inst,wavelet,switch,queue,stall,host,all (default task,wavelet,switch)") \

@@ -129,7 +129,7 @@ static void a_program_that_never_unblocks(void **state)
   assert_int_equal(wse_launch(run.program, run.hang, NULL, 0, NULL), WSE_OK);   /* delivered */
   WseStatus status = wse_d2h(run.program, &t, run.words, NULL);
   expect(&run, status, WSE_DEADLOCK, "6 of 6 tiles");
-  expect(&run, status, WSE_DEADLOCK, "every tile must call unblock_cmd_stream() once a launch");
+  expect(&run, status, WSE_DEADLOCK, "every tile must call unblock_cmd_stream() once per launch");
   expect(&run, wse_finish(run.program), WSE_DEADLOCK, "deadlock");              /* it stays so */
   wse_close(run.program);
 }
