@@ -147,7 +147,8 @@ def test_what_nothing_uses_is_right(tmp_path):
     ("fn f(v: u16) void { v.x = 1; }", "'u16' has no members"),
     ("const f: u8 = 300;", "300 does not fit 'u8'"),
     ("var f = @zeros([n]nothing);", "'nothing' is not declared"),
-    ("task f() void { later(); }", "'later' is not declared")])
+    ("task f() void { later(); }\ncomptime { if (n == 1) { @bind_local_task(f, id); } }",
+     "'later' is not declared")])
 def test_what_nothing_uses_is_checked(tmp_path, decl, message):
     err = check_layout(tmp_path, RIGHT + decl)   # each warning has the note nothing_uses
     assert err.count("warning: ") == 1 and "error: " not in err

@@ -4,6 +4,8 @@
 
 #include "stb_ds.h"
 
+#include <string.h>
+
 /* The state of a color at a tile; NULL: not configured. */
 static inline FastColor *fast_color(const FastTile *tile, unsigned color)
 {
@@ -161,11 +163,20 @@ static VecRun *port_run_alloc(Turn *turn)
   return &whole->run;
 }
 
+/* Not of the tiles' slabs: it could take a slab of its own, and many processes have few tiles each. */
+static KnownRun *known_create(void)
+{
+  size_t bytes = KNOWN_RUNS * sizeof(KnownRun);
+  KnownRun *known = base_malloc(bytes);
+  memset(known, 0, bytes);
+  return known;
+}
+
 static KnownRun *port_known(Turn *turn)
 {
   FastWorker *w = visit_of(turn)->worker;
   if (UNLIKELY(!w->known))
-    w->known = fast_alloc(w, KNOWN_RUNS * sizeof *w->known, _Alignof(KnownRun));
+    w->known = known_create();
   return w->known;
 }
 

@@ -5,6 +5,7 @@
 #include "stb_ds.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SLAB_BYTES = 1 << 21, LINE_BYTES = 64, COLOR_ALIGN = 32, WORD_ALIGN = 16 };
@@ -231,6 +232,7 @@ static void free_worker(FastWorker *w)
     free_pool(w->pool);
   for (unsigned half = 0; half < HALVES; half++)
     arrfree(w->rows[half]);
+  free(w->known);
   arrfree(w->touched);
   arrfree(w->timers);
   arrfree(w->log.faults);
