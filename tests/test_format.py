@@ -114,6 +114,11 @@ def test_layout(tmp_path):
     assert formatted(tmp_path, UGLY) == NEAT
 
 
+def test_the_library_and_the_samples_are_in_this_layout():
+    ours = [path for path in OURS if "golden" not in path.parts]
+    assert len(ours) > 200 and fmt("--check", *ours).out == ""
+
+
 def test_nothing_changes_the_second_time(tmp_path):
     assert formatted(tmp_path, NEAT) == NEAT
 
