@@ -163,7 +163,8 @@ static VecRun *port_run_alloc(Turn *turn)
   return &whole->run;
 }
 
-/* Not of the tiles' slabs: it could take a slab of its own, and many processes have few tiles each. */
+/* Not of the tiles' slabs: it could take a slab of its own, and many processes have few tiles
+ * each. */
 static KnownRun *known_create(void)
 {
   size_t bytes = KNOWN_RUNS * sizeof(KnownRun);
