@@ -1,4 +1,5 @@
 """The calibration suite: its table is whole, and it says what it could not run."""
+import re
 import sys
 
 import harness
@@ -112,6 +113,15 @@ def test_statistics_say_what_cycles_rest_on(tmp_path):
     assert estimate["high"] == pytest.approx(cycles * (100 + high) / 100)
     harness.emu(tmp_path / "b.bin", f"--stats={tmp_path}/s.json", "--timing=alu16:2")
     assert "estimate" not in harness.stats(tmp_path / "s.json")
+
+
+def test_statistics_write_decimals_as_they_are(chain, tmp_path):
+    """A hundredth of a count of cycles has two digits behind the point, and none that rounding
+    makes."""
+    cycles_of(chain, tmp_path)
+    text = (tmp_path / "s.json").read_text()
+    for name in ("low", "high"):
+        assert re.search(rf'"{name}": \d+\.\d{{1,2}}\b', text), text
 
 
 @pytest.mark.parametrize("words", ["", "hop", "hop:", "hop:x", "hop:0", "hop:1001", "ramp_up:9",

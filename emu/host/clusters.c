@@ -256,7 +256,7 @@ static WseStatus write_stats(Seating *t)
   if (kept) {
     json_t *stats = stats_json(t);
     FILE *to = path ? out.stream : t->out;
-    kept = json_dumpf(stats, to, JSON_INDENT(2)) == 0 && fputc('\n', to) != EOF;
+    kept = json_dumpf(stats, to, STATS_JSON) == 0 && fputc('\n', to) != EOF;
     json_decref(stats);
     if (path)
       kept = file_out_keep(&out) && kept && file_out_close(&out);

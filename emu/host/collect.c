@@ -142,7 +142,7 @@ char *host_stats_json(const HostStats *stats)
     json_object_set_new(top, "estimate", estimate);
   json_object_set_new(top, "peak_rss_bytes",
                       json_count(platform_peak_memory_bytes()));
-  char *text = json_dumps(top, JSON_INDENT(2));
+  char *text = json_dumps(top, STATS_JSON);
   json_decref(top);
   if (!text)
     base_out_of_memory(0, "the statistics");

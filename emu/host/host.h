@@ -226,6 +226,8 @@ typedef struct {
 
 /* Valid until the next call on the session. */
 HostStats session_stats(HostSession *session);
+/* How jansson writes statistics: a decimal of up to 15 digits comes out as it is. */
+#define STATS_JSON (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
 /* JSON text, keys as in docs/emulator.md; to be freed by the caller. */
 char *host_stats_json(const HostStats *stats);
 
