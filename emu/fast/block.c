@@ -21,10 +21,11 @@ static uint32_t next_waiting(const FastEngine *e, uint32_t from, uint32_t end)
 }
 
 /* A word of the tile leaves for the host: by the process that runs the tile. */
-static void give_to_host(FastEngine *e, uint32_t index)
+static void give_to_host(FastWorker *worker, uint32_t index)
 {
+  FastEngine *e = worker->engine;
   FastTile *t = &e->tiles[index];
-  Visit v = start_visits(&e->workers[e->row_worker[index / e->width]]);  /* its events come first */
+  Visit v = start_visits(worker);
   v.tile = t;
   v.turn.tile = &t->core;
   if (!t->host)
@@ -81,8 +82,15 @@ static bool is_own_tile(const FastEngine *e, uint32_t tile)
   return row >= e->own.first && row < e->own.end;
 }
 
-/* Each free channel takes a word from the next of its tiles, in cyclic order, that has one. */
-static void serve_channels(FastEngine *e)
+/* The worker of the tile's row: its events come first. */
+static FastWorker *worker_of(FastEngine *e, uint32_t tile)
+{
+  return &e->workers[e->row_worker[tile / e->width]];
+}
+
+/* Each free channel takes a word from the next of its tiles, in cyclic order, that has one.
+ * `worker`: visits all rows; NULL: none does. */
+static void serve_channels(FastEngine *e, FastWorker *worker)
 {
   for (unsigned i = 0; i < e->n_channels; i++) {
     FastChannel *channel = &e->channels[i];
@@ -101,8 +109,19 @@ static void serve_channels(FastEngine *e)
     e->n_host_waiting--;
     e->hosted = true;
     if (is_own_tile(e, tile))
-      give_to_host(e, tile);
+      give_to_host(worker ? worker : worker_of(e, tile), tile);
   }
+}
+
+/* What the end of a block does for the host, after a cycle in which the worker has visited all
+ * rows, without peers. */
+STEP void serve_host(FastWorker *worker)
+{
+  FastEngine *e = worker->engine;
+  list_waiting(e, worker->host_calls);
+  arrsetlen(worker->host_calls, 0);
+  if (e->n_host_waiting)
+    serve_channels(e, worker);
 }
 
 /* ---- links to other fabrics ---------------------------------------------------------------- */
@@ -131,7 +150,7 @@ static void take_links(FastEngine *e)
     if (!in)
       continue;
     LinkWord word = links_enter(gate, in, e->base.cycle);
-    Visit v = start_visits(&e->workers[e->row_worker[gate->tile / e->width]]);
+    Visit v = start_visits(worker_of(e, gate->tile));
     FastTile *t = fast_touch(v.worker, gate->tile);
     slot_push(&v, t, link_slot(e, gate->tile, in->color, gate->port),
               (FastWavelet){word.payload, word.control ? META_CONTROL : 0}, gate->port);
@@ -209,7 +228,7 @@ STEP void end_block(FastEngine *e)
 {
   list_all_waiting(e);
   if (e->n_host_waiting)
-    serve_channels(e);
+    serve_channels(e, NULL);
   if (e->base.options.links)
     take_links(e);
   do_all_chores(e);

@@ -185,8 +185,8 @@ static inline uint64_t fast_channel_due(const FastEngine *e)
 /* Something that only the end of a block does. */
 static inline bool fast_leaves_work(const FastWorker *w)
 {
-  return arrlenu(w->host_calls) || arrlenu(w->chores) || arrlenu(w->joins) ||
-         arrlenu(w->retries) || arrlenu(w->log.faults) || arrlenu(w->log.prints);
+  return arrlenu(w->chores) || arrlenu(w->joins) || arrlenu(w->retries) ||
+         arrlenu(w->log.faults) || arrlenu(w->log.prints);
 }
 
 /* ---- chores -------------------------------------------------------------------------------- */

@@ -128,6 +128,7 @@ STEP void run_edges(FastWorker *worker, void (*run_rows)(Visit *v, FastRows rows
 
 STEP bool step_link_accepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
 STEP HOT void row_chores(const Visit *v, uint32_t row, FastColumns columns);
+STEP void serve_host(FastWorker *worker);
 STEP void end_block(FastEngine *e);
 
 #endif

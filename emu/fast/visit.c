@@ -411,11 +411,10 @@ static uint64_t first_end(const FastEngine *e)
       options->trace || options->switches)
     return now;
   for (unsigned k = 1; k < e->n_workers; k++)
-    if (fast_leaves_work(&e->workers[k]))
+    if (fast_leaves_work(&e->workers[k]) || arrlenu(e->workers[k].host_calls))
       return now;
-  uint64_t others = fast_workers_due(e, 1), channel = fast_channel_due(e);
-  end = others < end ? others : end;
-  return channel < end ? channel : end;
+  uint64_t others = fast_workers_due(e, 1);
+  return others < end ? others : end;
 }
 
 /* The worker for all of them, without peers. */
@@ -427,17 +426,18 @@ static void visit_all_rows(Visit *v)
   visit_strip(v, e->own, HALF_INNER);
 }
 
-/* The next cycle, in which only tiles that the worker has woken itself are awake. */
-static void visit_due_rows(Visit *v, uint64_t cycle)
+/* A cycle in which only tiles that the worker has woken itself are awake, or none. */
+static void visit_due_rows(Visit *v, uint64_t cycle, bool is_awake)
 {
   v->engine->base.cycle = cycle;
   v->worker->visits = 0;
   set_now(v, cycle);
-  visit_rows(v, v->worker->due_rows[cycle % CALENDAR]);
+  if (is_awake)
+    visit_rows(v, v->worker->due_rows[cycle % CALENDAR]);
 }
 
 /* The block; or cycle after cycle, as long as none has many visits or leaves work for the end of a
- * block, and before `end`: the last one is the block then. */
+ * block, and before `end`: the last one is the block then, and its end serves the host. */
 static void visit_on(Visit *v)
 {
   FastEngine *e = v->engine;
@@ -445,11 +445,14 @@ static void visit_on(Visit *v)
   uint64_t end = first_end(e);
   visit_all_rows(v);
   while (e->base.cycle + 1 < end && w->visits < FEW_VISITS && !fast_leaves_work(w)) {
+    if (arrlenu(w->host_calls) | e->n_host_waiting)
+      serve_host(w);
     fast_forget_due(w, e->base.cycle);
-    uint64_t next = fast_next_awake(w, e->base.cycle + 1);
+    uint64_t awake = fast_next_awake(w, e->base.cycle + 1), channel = fast_channel_due(e);
+    uint64_t next = channel < awake ? channel : awake;
     if (next >= end || fast_next_timer(w) <= next)
       break;
-    visit_due_rows(v, next);
+    visit_due_rows(v, next, next == awake);
   }
 }
 
