@@ -194,7 +194,7 @@ export class TilePanel implements Panel {
     const when = cycle ? `at the end of cycle ${format(cycle - 1)}` : "at the start";
     const changes = this.map.routes.changesBefore(tile, Infinity), kept = grain > 0;
     replace(this.routes, rows.length ? table(`Routes of the tile ${when}`,
-      [text("color"), text("from"), text("to"), text("switch position")], rows) : "",
+      [text("color"), words("from"), words("to"), text("switch position")], rows) : "",
       !kept && rows.length ? element("p", { class: "note" },
         "Routes change so often in this run that the page keeps no changes.") : "",
       changes ? element("p", { class: "note" },
@@ -209,7 +209,7 @@ export class TilePanel implements Panel {
       this.state.set("window", { from: 0, to: cycle + 1 }) }, format(cycle));
     return table(count > TURNS_SHOWN ? `The first ${TURNS_SHOWN} changes of the tile's routes`
       : "Changes of the tile's routes",
-      [number("cycle"), text("color"), text("then from"), text("to")],
+      [number("cycle"), text("color"), words("then from"), words("to")],
       this.map.routes.changesOf(tile).slice(0, TURNS_SHOWN).map((turn) =>
         [go(turn.cycle), named(turn.color), portNames(turn.inputs).join(", "),
          portNames(turn.outputs).join(", ")]));
