@@ -530,6 +530,38 @@ def test_fields_of_other_literals_are_no_parameters(client, project):
     assert labels(client, doc, doc.place(".{ .s }", 5)) == {}
 
 
+@pytest.mark.parametrize("typed, wants, others", [
+    ("@mov32(a, b, .{ .", {"async", "activate", "on_control"}, {"extent", "save_address"}),
+    ("@fmacs(a, a, b, f(.{1}), .{\n    .async = true, .act", {"activate", "index"}, {"extent"}),
+    ("@load_to_dsr(a, b, .{ .", {"async", "save_address"}, {"index"}),
+    ("const d = @get_dsd(fabin_dsd, .{ .extent = n[f(1)], .", {"input_queue"}, {"control"}),
+    ("const d = @get_dsd( fabout_dsd , .{ .", {"output_queue", "control"}, {"input_queue"}),
+    ("const d = @get_dsd(mem4d_dsd, .{ .", {"tensor_access"}, {"input_queue"}),
+    ("const d = @get_dsd(fabout_dsd, .{ .simd_mode = .{ .", {"simd_off"}, {"output_queue"}),
+    ("@set_color_config(0, 0, c, .{ .", {"routes", "switches", "filter"}, {"rx"}),
+    ("@set_color_config(0, 0, c, .{ .routes = .{ .rx = .{ RAMP }, .", {"tx"}, {"routes"}),
+    ("@set_color_config(0, 0, c, .{ .routes = r, .switches = .{ .pos1 = .{ .", {"tx", "invalid"},
+     {"pos1"}),
+    ("@set_local_color_config(c, .{ .filter = .{ .", {"kind", "limit2", "min_idx"}, {"rx"}),
+    ("@initialize_queue(q, .{ .color = c, .priority = .{.", {"high", "low"}, {"color"}),
+    ("@assert(.{ .", set(), {"async"}), ("const o = .{ .", set(), {"async"})])
+@pytest.mark.parametrize("rest", ["", " });"])
+def test_completion_of_settings(client, project, typed, wants, others, rest):
+    doc = client.open(project / "pe.csl", PE.replace("  point.first = twice;", "  " + typed + rest))
+    found = labels(client, doc, doc.place("  " + typed, len(typed) + 2))
+    assert wants <= set(found) and not others & set(found)
+
+
+def test_a_setting_says_what_it_is_for(client, project):
+    text = PE.replace("  point.first = twice;", "  @mov32(a, b, .{ .async = true, .other = 1 });")
+    doc = client.open(project / "pe.csl", text)
+    item = labels(client, doc, doc.place(".async", 1))["async"]
+    assert item["detail"] == "BOOL" and "background" in item["documentation"]["value"]
+    shown = hover(client, doc, ".async", 2)
+    assert ".async = BOOL" in shown and "background" in shown and "DSD operation" in shown
+    assert client.ask("hover", doc, doc.place(".other", 2)) is None
+
+
 def test_completion_of_builtins(client, project):
     doc = client.open(project / "pe.csl")
     found = labels(client, doc, doc.place("@zeros", 3))

@@ -6,36 +6,6 @@
 #include <stb_ds.h>
 #include <stdlib.h>
 
-/* CompletionItemKind of the protocol. */
-enum { ITEM_FUNCTION = 3, ITEM_FIELD = 5, ITEM_VARIABLE = 6, ITEM_MODULE = 9, ITEM_KEYWORD = 14,
-       ITEM_ENUM_MEMBER = 20, ITEM_CONSTANT = 21, ITEM_TYPE = 22 };
-
-static json_t *new_item(const char *label, int kind, const char *detail, const char *text)
-{
-  json_t *item = json_pack("{s:o,s:i}", "label", base_json_text(label), "kind", kind);
-  if (detail)
-    json_object_set_new(item, "detail", base_json_text(detail));
-  if (text)
-    json_object_set_new(item, "documentation", json_pack("{s:s,s:o}", "kind", "markdown", "value",
-                                                         base_json_text(text)));
-  return item;
-}
-
-static json_t *symbol_item(const Question *q, LspAnalysis *a, const NameSymbol *symbol)
-{
-  static const int kinds[] = {
-    [SYMBOL_CONST] = ITEM_CONSTANT, [SYMBOL_VAR] = ITEM_VARIABLE, [SYMBOL_PARAM] = ITEM_CONSTANT,
-    [SYMBOL_FN] = ITEM_FUNCTION, [SYMBOL_TASK] = ITEM_FUNCTION, [SYMBOL_LOCAL] = ITEM_VARIABLE,
-    [SYMBOL_ARGUMENT] = ITEM_VARIABLE, [SYMBOL_MODULE] = ITEM_MODULE,
-    [SYMBOL_MEMBER] = ITEM_ENUM_MEMBER, [SYMBOL_LABEL] = ITEM_KEYWORD};
-  Arena *arena = q->a->arena;
-  const char *type = fact_type_text(a->session, arena, facts_at(&a->facts, symbol->at));
-  bool is_function = symbol->kind == SYMBOL_FN || symbol->kind == SYMBOL_TASK;
-  const char *detail = is_function || !type ? declaration_text(a, arena, symbol) : type;
-  return new_item(str_text(a->session->names, symbol->name), kinds[symbol->kind], detail,
-                  comment_of(a, arena, symbol));
-}
-
 /* ---- members ------------------------------------------------------------------------------- */
 
 static json_t *module_items(const Question *q, LspAnalysis *a, FileId file)
@@ -44,7 +14,7 @@ static json_t *module_items(const Question *q, LspAnalysis *a, FileId file)
   for (size_t i = 0; i < arrlenu(a->names.symbols); i++) {
     const NameSymbol *symbol = &a->names.symbols[i];
     if (file_eq(symbol->file, file) && symbol->visible.len == 0)
-      json_array_append_new(items, symbol_item(q, a, symbol));
+      json_array_append_new(items, completion_symbol(q, a, symbol));
   }
   return items;
 }
@@ -59,7 +29,7 @@ static json_t *type_items(const Question *q, const Session *s, PoolId type)
     return items;
   for (uint32_t i = 0; i < key.u.fields.n; i++)
     if (!str_is_none(key.u.fields.fields[i].name))
-      json_array_append_new(items, new_item(str_text(s->names, key.u.fields.fields[i].name),
+      json_array_append_new(items, completion_item(str_text(s->names, key.u.fields.fields[i].name),
                                             ITEM_FIELD,
                                             type_text(s->pool, q->a->arena,
                                                       key.u.fields.fields[i].type), NULL));
@@ -71,7 +41,7 @@ static json_t *enum_items(const Session *s, PoolId type)
   json_t *items = json_array();
   PoolKey key = pool_key(s->pool, type);
   for (uint32_t i = 0; key.kind == PK_ENUM_TYPE && i < key.u.enum_type.n; i++)
-    json_array_append_new(items, new_item(str_text(s->names, key.u.enum_type.names[i]),
+    json_array_append_new(items, completion_item(str_text(s->names, key.u.enum_type.names[i]),
                                           ITEM_ENUM_MEMBER, NULL, NULL));
   return items;
 }
@@ -143,73 +113,6 @@ static json_t *complete_members(const Question *q, size_t dot)
   return items ? items : json_array();
 }
 
-/* ---- parameters: the fields of an import or of a tile's code ------------------------------- */
-
-/* The bracket that is open before a place; SIZE_MAX: none.  Its text alone counts, as a program has
- * no tree while it is typed. */
-static size_t bracket_before(const Question *q, size_t at)
-{
-  int depth = 0;
-  while (at-- > 0) {
-    char c = q->text[at];
-    if (c == '"') {             /* back over a string */
-      while (at > 0 && q->text[--at] != '"')
-        ;
-    } else if (c == ')' || c == ']' || c == '}') {
-      depth++;
-    } else if ((c == '(' || c == '[' || c == '{') && depth-- == 0) {
-      return at;
-    }
-  }
-  return SIZE_MAX;
-}
-
-static bool ends_with(const char *text, size_t end, const char *word)
-{
-  size_t length = strlen(word);
-  return end >= length && strncmp(text + end - length, word, length) == 0;
-}
-
-/* The text of the last string between two places; NULL: none. */
-static const char *last_string(const Question *q, size_t from, size_t to)
-{
-  while (to > from && q->text[to - 1] != '"')
-    to--;
-  size_t start = to > from ? to - 1 : from;
-  while (start > from && q->text[start - 1] != '"')
-    start--;
-  return start > from ? arena_copy_text(q->a->arena, q->text + start, to - 1 - start) : NULL;
-}
-
-/* The file whose parameters the fields of the `.{` around the dot set; NULL: none. */
-static const Ast *file_of_fields(const Question *q, size_t dot)
-{
-  size_t brace = bracket_before(q, dot);
-  if (brace == SIZE_MAX || brace == 0 || q->text[brace] != '{' || q->text[brace - 1] != '.')
-    return NULL;
-  size_t call = bracket_before(q, brace);
-  bool takes_file = call != SIZE_MAX && q->text[call] == '(' &&
-                    (ends_with(q->text, call, "@import_module") ||
-                     ends_with(q->text, call, "@set_tile_code"));
-  const char *path = takes_file ? last_string(q, call, brace) : NULL;
-  return path ? files_import(q->a->session->files, path, q->ast, (Span){0, 0}) : NULL;
-}
-
-static json_t *complete_fields(const Question *q, size_t dot)
-{
-  json_t *items = json_array();
-  Names *names = &q->a->names;
-  const Ast *file = file_of_fields(q, dot);
-  if (file)
-    names_read_file(names, file);
-  for (size_t i = 0; file && i < arrlenu(names->symbols); i++) {
-    const NameSymbol *s = &names->symbols[i];
-    if (file_eq(s->file, file->file) && s->visible.len == 0 && s->kind == SYMBOL_PARAM)
-      json_array_append_new(items, symbol_item(q, q->a, s));
-  }
-  return items;
-}
-
 /* ---- names --------------------------------------------------------------------------------- */
 
 static json_t *complete_builtins(const Question *q)
@@ -220,7 +123,7 @@ static json_t *complete_builtins(const Question *q)
     const BuiltinRow *row = &table->rows[i];
     const char *usage = row->usage ? row->usage : row->name;
     const char *label = arena_printf(q->a->arena, "@%s", row->name);
-    json_t *item = new_item(label, ITEM_FUNCTION, usage, NULL);
+    json_t *item = completion_item(label, ITEM_FUNCTION, usage, NULL);
     json_object_set_new(item, "insertText", base_json_text(row->name));
     json_object_set_new(item, "filterText", base_json_text(row->name));
     json_array_append_new(items, item);
@@ -237,13 +140,14 @@ static void add_words(json_t *items)
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
   for (size_t i = 0; i < ARRAY_COUNT(types); i++)
     if (types[i][0] != '<')
-      json_array_append_new(items, new_item(types[i], ITEM_TYPE, NULL, NULL));
+      json_array_append_new(items, completion_item(types[i], ITEM_TYPE, NULL, NULL));
   for (Port port = PORT_NORTH; port < PORT_COUNT; port++)
-    json_array_append_new(items, new_item(port_name(port), ITEM_CONSTANT, "direction", NULL));
+    json_array_append_new(items,
+                          completion_item(port_name(port), ITEM_CONSTANT, "direction", NULL));
   uint32_t n;
   const char *const *words = syntax_keywords(&n);
   for (uint32_t i = 0; i < n; i++)
-    json_array_append_new(items, new_item(words[i], ITEM_KEYWORD, NULL, NULL));
+    json_array_append_new(items, completion_item(words[i], ITEM_KEYWORD, NULL, NULL));
 }
 
 static json_t *complete_names(const Question *q)
@@ -252,7 +156,7 @@ static json_t *complete_names(const Question *q)
   for (size_t i = 0; i < arrlenu(q->a->names.symbols); i++) {
     const NameSymbol *s = &q->a->names.symbols[i];
     if (s->kind != SYMBOL_LABEL && s == names_visible(&q->a->names, q->ast->file, s->name, q->off))
-      json_array_append_new(items, symbol_item(q, q->a, s));
+      json_array_append_new(items, completion_symbol(q, q->a, s));
   }
   add_words(items);
   return items;

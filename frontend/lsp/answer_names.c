@@ -149,6 +149,21 @@ static Span word_at(const Question *q)
   return (Span){q->base + (uint32_t)from, (uint32_t)(to - from)};
 }
 
+json_t *completion_symbol(const Question *q, LspAnalysis *a, const NameSymbol *symbol)
+{
+  static const int kinds[] = {
+    [SYMBOL_CONST] = ITEM_CONSTANT, [SYMBOL_VAR] = ITEM_VARIABLE, [SYMBOL_PARAM] = ITEM_CONSTANT,
+    [SYMBOL_FN] = ITEM_FUNCTION, [SYMBOL_TASK] = ITEM_FUNCTION, [SYMBOL_LOCAL] = ITEM_VARIABLE,
+    [SYMBOL_ARGUMENT] = ITEM_VARIABLE, [SYMBOL_MODULE] = ITEM_MODULE,
+    [SYMBOL_MEMBER] = ITEM_ENUM_MEMBER, [SYMBOL_LABEL] = ITEM_KEYWORD};
+  Arena *arena = q->a->arena;
+  const char *type = fact_type_text(a->session, arena, facts_at(&a->facts, symbol->at));
+  bool is_function = symbol->kind == SYMBOL_FN || symbol->kind == SYMBOL_TASK;
+  const char *detail = is_function || !type ? declaration_text(a, arena, symbol) : type;
+  return completion_item(str_text(a->session->names, symbol->name), kinds[symbol->kind], detail,
+                  comment_of(a, arena, symbol));
+}
+
 /* A direction: the language declares it, so it is no use of a name. */
 static json_t *hover_direction(const Question *q, Span word, const char *text)
 {
@@ -159,13 +174,22 @@ static json_t *hover_direction(const Question *q, Span word, const char *text)
   return NULL;
 }
 
+static json_t *hover_setting(const Question *q, Span word, const char *text)
+{
+  const char *shown = setting_text(q, word.off - q->base - 1,
+                                   arena_copy_text(q->a->arena, text, word.len));
+  return shown ? hover_text(q, shown, word) : NULL;
+}
+
 static json_t *hover_builtin(const Question *q)
 {
   Span word = word_at(q);
   const char *text = q->text + (word.off - q->base);
   char before = word.off == q->base ? ' ' : text[-1];
+  if (before == '.')
+    return hover_setting(q, word, text);
   if (before != '@')
-    return before == '.' ? NULL : hover_direction(q, word, text);
+    return hover_direction(q, word, text);
   const BuiltinRow *row = builtin_named(q->a->session, text, word.len);
   if (!row)
     return NULL;

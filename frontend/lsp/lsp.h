@@ -198,6 +198,16 @@ const NameSymbol *question_symbol(const Question *q, const NameUse *use);      /
 /* The comment above a declaration or behind it; NULL: none. */
 const char *comment_of(const LspAnalysis *a, Arena *arena, const NameSymbol *symbol);
 const char *declaration_text(const LspAnalysis *a, Arena *arena, const NameSymbol *symbol);
+/* CompletionItemKind of the protocol. */
+enum { ITEM_FUNCTION = 3, ITEM_FIELD = 5, ITEM_VARIABLE = 6, ITEM_MODULE = 9, ITEM_KEYWORD = 14,
+       ITEM_ENUM_MEMBER = 20, ITEM_CONSTANT = 21, ITEM_TYPE = 22 };
+/* detail, text: NULL: none */
+json_t *completion_item(const char *label, int kind, const char *detail, const char *text);
+json_t *completion_symbol(const Question *q, LspAnalysis *a, const NameSymbol *symbol);
+/* The fields that the struct around the dot may have. */
+json_t *complete_fields(const Question *q, size_t dot);
+/* What the setting of a builtin behind the dot is; NULL: it is none. */
+const char *setting_text(const Question *q, size_t dot, const char *name);
 /* The names of semantic tokens, in the order of their numbers. */
 json_t *token_types(void);
 

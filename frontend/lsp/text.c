@@ -137,3 +137,14 @@ char *path_folder(const char *path)
     return base_print(".");
   return slash == path ? base_print("/") : base_print("%.*s", (int)(slash - path), path);
 }
+
+json_t *completion_item(const char *label, int kind, const char *detail, const char *text)
+{
+  json_t *item = json_pack("{s:o,s:i}", "label", base_json_text(label), "kind", kind);
+  if (detail)
+    json_object_set_new(item, "detail", base_json_text(detail));
+  if (text)
+    json_object_set_new(item, "documentation", json_pack("{s:s,s:o}", "kind", "markdown", "value",
+                                                         base_json_text(text)));
+  return item;
+}

@@ -365,14 +365,11 @@ static bool expand_tensor_access(Sema *s, Settings *set)
 
 /* ---- memory DSDs ------------------------------------------------------------------------- */
 
-static const char *const memory_settings[] = {
-  "tensor_access", "base_address", "extent", "stride", "offset", "wavelet_index_offset"};
-
 static void memory_flags(Sema *s, DsdDraft *draft, Settings *set)
 {
   if (setting_bool(s, settings_take(s, set, "wavelet_index_offset"), false))
     draft->desc.desc.flags |= DESC_F_INDEX;
-  settings_finish(s, set, "memory DSD", memory_settings, ARRAY_COUNT(memory_settings));
+  settings_finish(s, set, SETTINGS_memory_dsd);
 }
 
 const char *dsd_range_text(const Sema *s, int64_t first, int64_t last)
@@ -467,15 +464,13 @@ static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
   return (uint16_t)given;
 }
 
-static const char *const circular_settings[] = {"base_address", "extent", "wraparound"};
-
 static Operand make_circular(Sema *s, Settings *set)
 {
   DsdDraft draft = {.type = POOL(CIRCBUF_DSD), .ok = true};
   draft.desc.desc = (Descriptor){.kind = DESC_CIRC, .stride = 1};
   draft.desc.global.raw = IR_NO_ID;
-  Setting *base = require_setting(s, set, circular_settings[0], "circbuf_dsd", &draft);
-  Setting *extent = require_setting(s, set, circular_settings[1], "circbuf_dsd", &draft);
+  Setting *base = require_setting(s, set, "base_address", "circbuf_dsd", &draft);
+  Setting *extent = require_setting(s, set, "extent", "circbuf_dsd", &draft);
   if (!base || !extent)
     return operand_poison();
   Operand pointer = sema_pointer_of(s, base->value, base->span);
@@ -554,35 +549,22 @@ static Operand make_mem4d(Sema *s, Settings *set)
 
 /* ---- fabric DSDs ------------------------------------------------------------------------- */
 
-static const char *const fabin_settings[] = {
-  "fabric_color", "extent", "input_queue", "control_transform", "simd_mode", "priority"};
-static const char *const fabout_settings[] = {
-  "fabric_color", "extent", "output_queue", "control", "wavelet_index_offset", "advance_switch",
-  "zero", "control_transform", "simd_mode", "priority"};
-
 bool dsd_simd_mode(Sema *s, const Setting *field, SimdMode *mode)
 {
   static const char other[] = "its modes are .simd_max and .simd_off";
-  static const struct {
-    const char *name;
-    SimdMode mode;
-    Arch not_on;
-    const char *help;
-  } modes[] = {
-    {"simd_32", SIMD_32, ARCH_WSE3, other}, {"simd_64", SIMD_64, ARCH_WSE3, other},
-    {"simd_32_or_64", SIMD_32_OR_64, ARCH_WSE3, other}, {"simd_off", SIMD_OFF, ARCH_COUNT, NULL},
-    {"simd_max", SIMD_32_OR_64, ARCH_WSE2, "the program gets .simd_32_or_64"}};
-  const char *names[ARRAY_COUNT(modes)];
-  for (size_t i = 0; i < ARRAY_COUNT(modes); i++)
-    names[i] = modes[i].name;
+  /* In the order of settings.def. */
+  static const struct { SimdMode mode; Arch not_on; const char *help; } modes[] = {
+    {SIMD_32, ARCH_WSE3, other}, {SIMD_64, ARCH_WSE3, other}, {SIMD_32_OR_64, ARCH_WSE3, other},
+    {SIMD_OFF, ARCH_COUNT, NULL},
+    {SIMD_32_OR_64, ARCH_WSE2, "the program gets .simd_32_or_64"}};
   bool ok = true;
-  int chosen = setting_choice(s, field, "SIMD mode", names, ARRAY_COUNT(names), &ok);
+  int chosen = setting_choice(s, field, SETTINGS_simd_mode, &ok);
   if (chosen < 0)
     return ok;
   *mode = modes[chosen].mode;
   if (modes[chosen].not_on == s->session->options->arch && !sema_in_library(s))
-    diag_simd_of_other(s->diags, field->span, names[chosen], sema_machine(s)->name,
-                       modes[chosen].help);
+    diag_simd_of_other(s->diags, field->span, settings_group(SETTINGS_simd_mode)->rows[chosen].name,
+                       sema_machine(s)->name, modes[chosen].help);
   return ok;
 }
 
@@ -665,17 +647,16 @@ static void fabric_channel(Sema *s, DsdDraft *draft, Settings *set, bool is_outp
 
 static void zero_sources(Sema *s, DsdDraft *draft, Setting *field)
 {
-  static const char *const names[] = {"first_source", "second_source"};
   if (!field)
     return;
   PoolId value = sema_comptime_value(s, field->value, field->span);
   Settings set = settings_of_value(s, value, field->node, field->span);
   draft->ok &= set.ok;
-  if (setting_bool(s, settings_take(s, &set, names[0]), false))
+  if (setting_bool(s, settings_take(s, &set, "first_source"), false))
     draft->desc.desc.flags |= DESC_F_ZERO0;
-  if (setting_bool(s, settings_take(s, &set, names[1]), false))
+  if (setting_bool(s, settings_take(s, &set, "second_source"), false))
     draft->desc.desc.flags |= DESC_F_ZERO1;
-  settings_finish(s, &set, "'zero' struct", names, ARRAY_COUNT(names));
+  settings_finish(s, &set, SETTINGS_zero);
 }
 
 static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, Span at)
@@ -705,15 +686,10 @@ static Operand make_fabric(Sema *s, Settings *set, PoolId type, bool is_output, 
 /* Every kind of DSD with its settings. */
 static bool knows_settings(Sema *s, const Settings *set, DescKind kind)
 {
-  if (kind == DESC_FABIN)
-    return settings_are_known(s, set, "fabin_dsd", fabin_settings, ARRAY_COUNT(fabin_settings));
-  if (kind == DESC_FABOUT)
-    return settings_are_known(s, set, "fabout_dsd", fabout_settings,
-                              ARRAY_COUNT(fabout_settings));
-  if (kind == DESC_CIRC)
-    return settings_are_known(s, set, "circbuf_dsd", circular_settings,
-                              ARRAY_COUNT(circular_settings));
-  return settings_are_known(s, set, "memory DSD", memory_settings, ARRAY_COUNT(memory_settings));
+  return settings_are_known(s, set, kind == DESC_FABIN    ? SETTINGS_fabin_dsd
+                                    : kind == DESC_FABOUT ? SETTINGS_fabout_dsd
+                                    : kind == DESC_CIRC   ? SETTINGS_circbuf_dsd
+                                                          : SETTINGS_memory_dsd);
 }
 
 Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

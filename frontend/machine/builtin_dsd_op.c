@@ -30,12 +30,6 @@ static const DsdOpRow *row_of(const char *name)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-static const char *const op_setting_names[] = {"async", "activate", "unblock", "on_control",
-                                               "priority", "ut_id", "index"};
-static const char *const load_setting_names[] = {"async", "activate", "unblock", "on_control",
-                                                 "priority", "ut_id", "save_address",
-                                                 "single_step"};
-
 static bool is_void_value(const Sema *s, Operand o)
 {
   (void)s;
@@ -66,7 +60,6 @@ static bool read_action(Sema *s, Settings *set, Action *action, IrValue *id)
 
 static bool read_on_control(Sema *s, Setting *field, Action *action)
 {
-  static const char *const names[] = {"terminate", "activate", "unblock"};
   PoolId value = sema_comptime_value(s, field->value, field->span);
   if (pool_eq(value, POOL(POISON)))
     return false;
@@ -83,7 +76,7 @@ static bool read_on_control(Sema *s, Setting *field, Action *action)
     ok &= !has_action;
     action->kind = ACT_TERMINATE;
   }
-  settings_finish(s, &set, "'on_control' struct", names, ARRAY_COUNT(names));
+  settings_finish(s, &set, SETTINGS_on_control);
   return ok;
 }
 
@@ -133,7 +126,7 @@ OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
       out.flags |= DESC_F_SAVE;
     if (setting_bool(s, settings_take(s, &set, "single_step"), false))
       out.flags |= DESC_F_STEP;
-    settings_finish(s, &set, "DSR load", load_setting_names, ARRAY_COUNT(load_setting_names));
+    settings_finish(s, &set, SETTINGS_dsr_load);
     return out;
   }
   Setting *index = settings_take(s, &set, "index");
@@ -142,7 +135,7 @@ OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
     out.index = sema_coerce(s, index->value, POOL(U16), index->span);
     out.ok &= !operand_is_poison(out.index);
   }
-  settings_finish(s, &set, "DSD operation", op_setting_names, ARRAY_COUNT(op_setting_names));
+  settings_finish(s, &set, SETTINGS_dsd_operation);
   return out;
 }
 

@@ -239,14 +239,13 @@ static Decl *pointed_decl(Sema *s, PoolId pointer)
 /* The name in the settings of @export; raw 0 after reporting. */
 static StrId export_name(Sema *s, const Node *settings)
 {
-  static const char *const known[] = {"name"};
   Settings set = settings_read(s, settings, NULL);
   if (!set.ok)
     return STR_NONE;
-  Setting *name = settings_take(s, &set, known[0]);
+  Setting *name = settings_take(s, &set, "name");
   if (name == NULL)
-    settings_missing(s, &set, "symbol", known[0]);
-  settings_finish(s, &set, "symbol", known, ARRAY_COUNT(known));
+    settings_missing(s, &set, "symbol", "name");
+  settings_finish(s, &set, SETTINGS_symbol);
   if (name == NULL || operand_is_poison(name->value))
     return STR_NONE;
   if (pool_kind(s->pool, name->value.value) == PK_STRING)

@@ -10,10 +10,6 @@
 
 enum { STATE_BUFFER, STATE_CAPACITY, STATE_PUSH_ACTION = 7, STATE_POP_ACTION = 8 };
 
-static const char *const fifo_settings[] = {"activate_push", "activate_pop", "priority",
-                                            "simd_mode", "dest", "src", "xdsr", "empty_action",
-                                            "full_action"};
-
 static void put_word(uint8_t *bytes, unsigned word, uint16_t value)
 {
   bytes[2 * word] = (uint8_t)value;
@@ -65,9 +61,7 @@ static bool fifo_action(Sema *s, Setting *field, uint16_t *word)
  * empty FIFOs only. */
 static bool fifo_hold(Sema *s, Settings *set, const char *name, unsigned shift, uint16_t *flags)
 {
-  static const char *const names[] = {
-    [FIFO_TEST] = "test_or_suspend", [FIFO_TERMINATE] = "terminate", [FIFO_SUSPEND] = "suspend",
-    [FIFO_FAULT] = "fault"};
+  const SettingsGroup *group = settings_group(SETTINGS_fifo_action);   /* as FifoAction */
   Setting *field = settings_take(s, set, name);
   bool wse2 = s->session->options->arch == ARCH_WSE2;
   if (!field)
@@ -81,14 +75,14 @@ static bool fifo_hold(Sema *s, Settings *set, const char *name, unsigned shift, 
     return false;
   const char *missing = wse2 && shift == FIFO_FULL_SHIFT ? name : NULL;
   unsigned given = 0;
-  for (unsigned i = 0; i < ARRAY_COUNT(names); i++)
-    if (setting_bool(s, settings_take(s, &actions, names[i]), false)) {
+  for (unsigned i = 0; i < group->n; i++)
+    if (setting_bool(s, settings_take(s, &actions, group->rows[i].name), false)) {
       given++;
       *flags |= (uint16_t)(i << shift);
       if (wse2 && i >= FIFO_SUSPEND && !missing)
-        missing = names[i];
+        missing = group->rows[i].name;
     }
-  settings_finish(s, &actions, "FIFO action", names, ARRAY_COUNT(names));
+  settings_finish(s, &actions, SETTINGS_fifo_action);
   if (missing)
     diag_setting_arch(s->diags, field->span, missing, sema_machine(s)->name);
   else if (given != 1)
@@ -188,7 +182,7 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
         !fifo_hold(s, &set, "empty_action", FIFO_EMPTY_SHIFT, &fifo.flags) ||
         !fifo_hold(s, &set, "full_action", FIFO_FULL_SHIFT, &fifo.flags))
       return operand_poison();
-    settings_finish(s, &set, "FIFO", fifo_settings, ARRAY_COUNT(fifo_settings));
+    settings_finish(s, &set, SETTINGS_fifo);
   }
   fifo.state = fifo_state_global(s, fifo.buffer, offset, &fifo);
   arrput(s->setup->fifos, fifo);

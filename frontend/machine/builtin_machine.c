@@ -410,22 +410,21 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
 
 static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
 {
-  static const char *const names[] = {"limit", "init"};
   Settings set = settings_read(s, n, NULL);
   if (!set.ok)
     return false;
-  Setting *limit = settings_take(s, &set, names[0]), *init = settings_take(s, &set, names[1]);
+  Setting *limit = settings_take(s, &set, "limit"), *init = settings_take(s, &set, "init");
   int64_t runs = 0, done = 0;
   if (!limit) {
-    settings_missing(s, &set, "rotation", names[0]);
+    settings_missing(s, &set, "rotation", "limit");
     return false;
   }
-  if (!sema_int_in(s, limit->value, 1, UINT16_MAX, names[0], limit->span, &runs) ||
-      (init && !sema_int_in(s, init->value, 0, runs, names[1], init->span, &done)))
+  if (!sema_int_in(s, limit->value, 1, UINT16_MAX, "limit", limit->span, &runs) ||
+      (init && !sema_int_in(s, init->value, 0, runs, "init", init->span, &done)))
     return false;
   slot->limit = (uint16_t)runs;
   slot->init = (uint16_t)done;
-  settings_finish(s, &set, "rotation", names, ARRAY_COUNT(names));
+  settings_finish(s, &set, SETTINGS_rotation);
   return true;
 }
 
@@ -488,7 +487,7 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
     }
     if (!set.ok)
       return operand_poison();
-    settings_finish(s, &set, "control task table", names, ARRAY_COUNT(names));
+    settings_finish(s, &set, SETTINGS_control_task_table);
   }
   return operand_void();
 }
@@ -579,14 +578,10 @@ Operand builtin_get_filter_id(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- queues ------------------------------------------------------------------------------ */
 
-static const char *const queue_settings[] = {"color", "priority", "ctrl_table_id", "dense_mode"};
-
 bool setting_priority(Sema *s, const Setting *field, Priority *priority)
 {
-  static const char *const names[PRIO_COUNT] = {
-    [PRIO_LOW] = "low", [PRIO_MEDIUM] = "medium", [PRIO_HIGH] = "high"};
   bool ok = true;
-  int chosen = setting_choice(s, field, "priority", names, PRIO_COUNT, &ok);
+  int chosen = setting_choice(s, field, SETTINGS_priority, &ok);
   if (chosen >= 0)
     *priority = (Priority)chosen;
   else if (ok)
@@ -673,8 +668,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
   if (call->args.count > 1) {
     Settings set = settings_read(s, call->args.at[1], NULL);
-    if (!set.ok ||
-        !settings_are_known(s, &set, "queue", queue_settings, ARRAY_COUNT(queue_settings)) ||
+    if (!set.ok || !settings_are_known(s, &set, SETTINGS_queue) ||
         !queue_color(s, &set, &slot) || !queue_fields(s, &set, is_output, &slot))
       return operand_poison();
   }

@@ -283,20 +283,14 @@ static uint16_t read_u16(ConfigReader *r, Settings *set, const char *name, bool 
   return (uint16_t)value;
 }
 
-static const struct { const char *name; PopMode mode; } pop_modes[] = {
-  {"no_pop", POP_NEVER}, {"always_pop", POP_ALWAYS}, {"pop_on_advance", POP_ON_ADVANCE},
-  {"pop_on_advance_nop", POP_ON_ADVANCE_NOP}};
-
 static void read_pop_mode(ConfigReader *r, const Setting *field, ImageColorConfig *config)
 {
   if (!field)
     return;
-  const char *names[ARRAY_COUNT(pop_modes)];
-  for (size_t i = 0; i < ARRAY_COUNT(pop_modes); i++)
-    names[i] = pop_modes[i].name;
-  int mode = setting_choice(r->s, field, "pop mode", names, ARRAY_COUNT(names), &r->ok);
+  static const PopMode modes[] = {POP_NEVER, POP_ALWAYS, POP_ON_ADVANCE, POP_ON_ADVANCE_NOP};
+  int mode = setting_choice(r->s, field, SETTINGS_pop_mode, &r->ok);
   if (mode >= 0)
-    config->pop = pop_modes[mode].mode;
+    config->pop = modes[mode];
 }
 
 /* Whether a color is swapped on an axis. */
@@ -358,12 +352,11 @@ static void read_routes(ConfigReader *r, Setting *field, ImageColorConfig *confi
   first->valid = true;
   if (read_route_bits(r, field, &first->rx, &first->tx))
     return;
-  static const char *const names[] = {"rx", "tx", "color_swap_x", "color_swap_y", "pop_mode"};
   Settings set = sub_settings(r, field);
   if (!set.ok)
     return;
   take_routes(r, &set, config);
-  settings_finish(r->s, &set, "route struct", names, ARRAY_COUNT(names));
+  settings_finish(r->s, &set, SETTINGS_routes);
 }
 
 /* The fields of `routes` may stand in the configuration itself (SDK docs, conceptual view). */
@@ -383,7 +376,6 @@ static bool has_routes_inside(ConfigReader *r, const Settings *set)
 static void read_position(ConfigReader *r, Setting *field, const ImagePosition *before,
                           ImagePosition *position)
 {
-  static const char *const names[] = {"rx", "tx", "invalid"};
   *position = (ImagePosition){before->rx, before->tx, false};
   if (!field)
     return;
@@ -407,7 +399,7 @@ static void read_position(ConfigReader *r, Setting *field, const ImagePosition *
     diag_position_invalid_and(r->s->diags, set.span);
     r->ok = false;
   }
-  settings_finish(r->s, &set, "switch position", names, ARRAY_COUNT(names));
+  settings_finish(r->s, &set, SETTINGS_switch_position);
 }
 
 static void report_no_switches(const ConfigReader *r, Span at)
@@ -436,14 +428,13 @@ static void warn_of_unreachable(ConfigReader *r, Setting *const *fields,
 
 static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *config)
 {
-  static const char *const names[] = {"pos1", "pos2", "pos3", "current_switch_pos", "ring_mode",
-                                      "pop_mode"};
   Settings set = sub_settings(r, field);
   if (!set.ok)
     return;
+  static const char *const positions[] = {"pos1", "pos2", "pos3"};
   Setting *fields[MAX_SWITCH_POSITIONS] = {NULL};
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
-    fields[k] = take_setting(r, &set, names[k - 1]);
+    fields[k] = take_setting(r, &set, positions[k - 1]);
     read_position(r, fields[k], &config->positions[k - 1], &config->positions[k]);
   }
   /* Inheritance needed the ports of positions that cannot be reached; the image has none there. */
@@ -466,45 +457,28 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
     warn_of_unreachable(r, fields, config);
   config->ring = setting_bool(r->s, take_setting(r, &set, "ring_mode"), false);
   read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
-  settings_finish(r->s, &set, "switch struct", names, ARRAY_COUNT(names));
+  settings_finish(r->s, &set, SETTINGS_switches);
   if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
     report_no_switches(r, set.span);
     r->ok = false;
   }
 }
 
-/* The fields of each kind. */
-static const char *const counter_fields[] = {"kind", "count_data", "count_control", "init_counter",
-                                             "limit1", "max_counter", "filter_control",
-                                             "fast_mode"};
-static const char *const sparse_fields[] = {"kind", "count_data", "count_control", "init_counter",
-                                            "limit1", "limit2", "max_counter", "filter_control",
-                                            "fast_mode"};
-static const char *const range_fields[] = {"kind", "min_idx", "max_idx", "fast_mode"};
-static const struct {
-  const char *name, *what;
-  FilterKind kind;
-  const char *const *fields;
-  size_t n_fields;
-} filter_kinds[] = {
-  {"counter", "counter filter", FILTER_COUNTER, counter_fields, ARRAY_COUNT(counter_fields)},
-  {"sparse_counter", "sparse counter filter", FILTER_SPARSE, sparse_fields,
-   ARRAY_COUNT(sparse_fields)},
-  {"range", "range filter", FILTER_RANGE, range_fields, ARRAY_COUNT(range_fields)}};
+/* In the order of settings.def. */
+static const struct { FilterKind kind; SettingsId fields; } filter_kinds[] = {
+  {FILTER_COUNTER, SETTINGS_counter_filter}, {FILTER_SPARSE, SETTINGS_sparse_counter_filter},
+  {FILTER_RANGE, SETTINGS_range_filter}};
 
 /* Index in filter_kinds, or -1 after reporting. */
 static int read_filter_kind(ConfigReader *r, Settings *set)
 {
-  const char *names[ARRAY_COUNT(filter_kinds)];
   Setting *field = take_setting(r, set, "kind");
   if (!field) {
     settings_missing(r->s, set, "filter", "kind");
     r->ok = false;
     return -1;
   }
-  for (size_t i = 0; i < ARRAY_COUNT(filter_kinds); i++)
-    names[i] = filter_kinds[i].name;
-  int kind = setting_choice(r->s, field, "filter kind", names, ARRAY_COUNT(names), &r->ok);
+  int kind = setting_choice(r->s, field, SETTINGS_filter_kind, &r->ok);
   if (kind < 0 && r->ok)
     diag_setting_missing(r->s->diags, field->span, "filter", "kind");
   r->ok &= kind >= 0;
@@ -545,9 +519,8 @@ static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
   int kind = set.ok ? read_filter_kind(r, &set) : -1;
   if (kind < 0)
     return;
-  const char *what = filter_kinds[kind].what;
-  if (!settings_are_known(r->s, &set, what, filter_kinds[kind].fields,
-                          filter_kinds[kind].n_fields)) {
+  const char *what = settings_group(filter_kinds[kind].fields)->what;
+  if (!settings_are_known(r->s, &set, filter_kinds[kind].fields)) {
     r->ok = false;
     return;
   }
@@ -563,7 +536,6 @@ static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
 
 static bool read_config(ConfigReader *r, PoolId value, ImageColorConfig *config)
 {
-  static const char *const names[] = {"routes", "switches", "filter", "teardown"};
   Settings set = settings_of_value(r->s, value, r->node, r->node->span);
   if (!set.ok)
     return false;
@@ -584,7 +556,7 @@ static bool read_config(ConfigReader *r, PoolId value, ImageColorConfig *config)
   if (filter)
     read_filter(r, filter, &config->filter);
   config->teardown = setting_bool(r->s, take_setting(r, &set, "teardown"), false);
-  settings_finish(r->s, &set, "color configuration", names, ARRAY_COUNT(names));
+  settings_finish(r->s, &set, SETTINGS_color_config);
   return r->ok;
 }
 

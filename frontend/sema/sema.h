@@ -526,6 +526,22 @@ typedef struct {
   uint32_t n_parts;
 } Setting;
 typedef struct { uint32_t n; Setting *at; Span span; bool ok; } Settings;
+/* The structs that builtins take: settings.def. */
+typedef enum {
+#define GROUP(id, what) SETTINGS_##id,
+#define FIELD(name, form, text)
+#define PART(name, group, text)
+#define END
+#define TAKES(builtin, first, group)
+#include "frontend/settings.def"
+  SETTINGS_NONE
+} SettingsId;
+typedef struct { const char *name, *form, *text; SettingsId part; } SettingRow;
+typedef struct { const char *what; const SettingRow *rows; size_t n; } SettingsGroup;
+const SettingsGroup *settings_group(SettingsId id);
+/* The struct among the arguments of the builtin, whose first argument is that text;
+ * SETTINGS_NONE. */
+SettingsId settings_of_call(const char *builtin, const char *first);
 /* Evaluates the struct that `n` stands for.  `run_time`: names of the fields that may be known at
  * run time only, NULL after the last, or NULL; the others are evaluated at compile time, calls
  * included.  ok is false after reporting that it is no struct or a field is in error. */
@@ -536,21 +552,19 @@ Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span);
 Setting *settings_take(Sema *s, Settings *set, const char *name);
 /* Reports that a field is not there, or which field is likely to be a misspelling of it. */
 void settings_missing(Sema *s, Settings *set, const char *what, const char *name);
-/* Reports each field that no handler took, with the name it is likely to mean among `known`. */
-void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
-                     size_t n_known);
-/* The same for fields that are not among `known`, before any is taken: one of them may be what the
- * caller would miss.  False after reporting. */
-bool settings_are_known(Sema *s, const Settings *set, const char *what, const char *const *known,
-                        size_t n_known);
+/* Reports each field that no handler took, with the field of the group that it is likely to
+ * mean. */
+void settings_finish(Sema *s, const Settings *set, SettingsId id);
+/* The same for fields that the group does not have, before any is taken: one of them may be what
+ * the caller would miss.  False after reporting. */
+bool settings_are_known(Sema *s, const Settings *set, SettingsId id);
 /* Warns that the field does nothing on `where`; `help`: what to do instead.  The library, which
  * serves both machines with one text, gets no warning; NULL: a field that is not there. */
 void setting_ignored(Sema *s, const Setting *field, const char *where, const char *help);
 bool setting_bool(Sema *s, Setting *field, bool otherwise);
-/* Which of `names` the struct in the field sets to true; -1 for none.  Several, and what else is
- * wrong with the struct `what`, is reported and takes `ok` away. */
-int setting_choice(Sema *s, const Setting *field, const char *what, const char *const *names,
-                   unsigned n_names, bool *ok);
+/* Which field of the group the struct in the field sets to true, by its place; -1 for none.
+ * Several, and what else is wrong with the struct, is reported and takes `ok` away. */
+int setting_choice(Sema *s, const Setting *field, SettingsId id, bool *ok);
 /* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
 bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                  int64_t *out);

@@ -299,9 +299,53 @@ void settings_missing(Sema *s, Settings *set, const char *what, const char *name
   diag_setting_missing(s->diags, set->span, what, name);
 }
 
-/* The fields that there are, if none has a name like the one that was given. */
-static void suggest_field(Sema *s, Span span, const char *name, const char *const *known, size_t n)
+/* ---- the fields that there are -------------------------------------------------------------- */
+
+#define GROUP(id, what) static const SettingRow rows_of_##id[] = {
+#define FIELD(name, form, text) {#name, form, text, SETTINGS_NONE},
+#define PART(name, group, text) {#name, ".{ ... }", text, SETTINGS_##group},
+#define END };
+#define TAKES(builtin, first, group)
+#include "frontend/settings.def"
+
+const SettingsGroup *settings_group(SettingsId id)
 {
+  static const SettingsGroup groups[] = {
+#define GROUP(id, what) {what, rows_of_##id, ARRAY_COUNT(rows_of_##id)},
+#define FIELD(name, form, text)
+#define PART(name, group, text)
+#define END
+#define TAKES(builtin, first, group)
+#include "frontend/settings.def"
+  };
+  return &groups[id];
+}
+
+SettingsId settings_of_call(const char *builtin, const char *first)
+{
+  static const struct { const char *builtin, *first; SettingsId id; } rows[] = {
+#define GROUP(id, what)
+#define FIELD(name, form, text)
+#define PART(name, group, text)
+#define END
+#define TAKES(builtin, first, group) {#builtin, first, SETTINGS_##group},
+#include "frontend/settings.def"
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+    if (strcmp(rows[i].builtin, builtin) == 0 &&
+        (!*rows[i].first || strcmp(rows[i].first, first) == 0))
+      return rows[i].id;
+  return SETTINGS_NONE;
+}
+
+/* The fields that there are, if none has a name like the one that was given. */
+static void suggest_field(Sema *s, Span span, const char *name, const SettingsGroup *group)
+{
+  const char **known = arena_many(s->arena, const char *, group->n);
+  size_t n = 0;
+  for (size_t i = 0; i < group->n; i++)     /* a field with several forms has several rows */
+    if (i == 0 || strcmp(group->rows[i].name, group->rows[i - 1].name) != 0)
+      known[n++] = group->rows[i].name;
   const char *near = base_nearest(name, known, n);
   if (near) {
     diag_suggest(s->diags, span, near);
@@ -313,33 +357,31 @@ static void suggest_field(Sema *s, Span span, const char *name, const char *cons
   diag_known_settings(s->diags, span, list);
 }
 
-static void report_unknown(Sema *s, const Setting *field, const char *what,
-                           const char *const *known, size_t n_known)
+static void report_unknown(Sema *s, const Setting *field, const SettingsGroup *group)
 {
   const char *name = sema_text(s, field->name);
-  diag_unknown_setting(s->diags, field->name_span, what, name);
-  suggest_field(s, field->name_span, name, known, n_known);
+  diag_unknown_setting(s->diags, field->name_span, group->what, name);
+  suggest_field(s, field->name_span, name, group);
 }
 
-void settings_finish(Sema *s, const Settings *set, const char *what, const char *const *known,
-                     size_t n_known)
+void settings_finish(Sema *s, const Settings *set, SettingsId id)
 {
   for (uint32_t i = 0; i < set->n; i++)
     if (!set->at[i].taken)
-      report_unknown(s, &set->at[i], what, known, n_known);
+      report_unknown(s, &set->at[i], settings_group(id));
 }
 
-bool settings_are_known(Sema *s, const Settings *set, const char *what, const char *const *known,
-                        size_t n_known)
+bool settings_are_known(Sema *s, const Settings *set, SettingsId id)
 {
+  const SettingsGroup *group = settings_group(id);
   bool all = true;
   for (uint32_t i = 0; i < set->n; i++) {
     size_t k = 0;
-    while (k < n_known && strcmp(known[k], sema_text(s, set->at[i].name)) != 0)
+    while (k < group->n && strcmp(group->rows[k].name, sema_text(s, set->at[i].name)) != 0)
       k++;
-    if (k == n_known)
-      report_unknown(s, &set->at[i], what, known, n_known);
-    all &= k < n_known;
+    if (k == group->n)
+      report_unknown(s, &set->at[i], group);
+    all &= k < group->n;
   }
   return all;
 }
@@ -365,22 +407,23 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise)
   return pool_eq(value, POOL(TRUE));
 }
 
-int setting_choice(Sema *s, const Setting *field, const char *what, const char *const *names,
-                   unsigned n_names, bool *ok)
+int setting_choice(Sema *s, const Setting *field, SettingsId id, bool *ok)
 {
+  const SettingsGroup *group = settings_group(id);
   PoolId value = sema_comptime_value(s, field->value, field->span);
   Settings set = settings_of_value(s, value, field->node, field->span);
   int chosen = -1;
   *ok &= set.ok;
-  for (unsigned i = 0; set.ok && i < n_names; i++) {
-    if (!setting_bool(s, settings_take(s, &set, names[i]), false))
+  for (size_t i = 0; set.ok && i < group->n; i++) {
+    if (!setting_bool(s, settings_take(s, &set, group->rows[i].name), false))
       continue;
     if (chosen >= 0) {
-      diag_setting_choice(s->diags, field->span, what, names[chosen], names[i]);
+      diag_setting_choice(s->diags, field->span, group->what, group->rows[chosen].name,
+                          group->rows[i].name);
       *ok = false;
     }
     chosen = (int)i;
   }
-  settings_finish(s, &set, what, names, n_names);
+  settings_finish(s, &set, id);
   return chosen;
 }
