@@ -1,8 +1,8 @@
 /* Pointers that never get a value: they lead to address 0, where another variable lies.
  *
  * A variable counts if all that its program does with its address is to load from there.  A store,
- * or an address that goes anywhere else, may give it a value.  Where a condition known at compile
- * time leaves out code, that may be on other tiles only, and those on this one never use it. */
+ * or an address that goes anywhere else, may give it a value.  A condition known at compile time
+ * may leave out the store on this tile; then the tile is one that never uses the pointer. */
 #include "frontend/layout/layout.h"
 
 #include <stb_ds.h>

@@ -108,7 +108,7 @@ static const char *copy_text(const Question *q, size_t from, size_t to)
   return arena_copy_text(q->a->arena, q->text + from, to - from);
 }
 
-/* Of the builtin whose argument the struct is. */
+/* The group of the builtin whose argument the struct is. */
 static Groups groups_of_call(const Question *q, size_t brace)
 {
   Groups groups = {.n = 0};
@@ -125,7 +125,7 @@ static Groups groups_of_call(const Question *q, size_t brace)
   return groups;
 }
 
-/* Of the struct around the dot: the value of a field, or an argument. */
+/* The groups of the struct around the dot, which is the value of a field or an argument. */
 static Groups groups_around(const Question *q, size_t dot)
 {
   Groups groups = {.n = 0};
