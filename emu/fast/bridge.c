@@ -216,6 +216,14 @@ static bool output_flows(const FastEngine *e, const FastTile *t)
   return count < e->output_capacity[number] && count <= BRIDGE_LATE;
 }
 
+/* The operation need not wait for room for its next result. */
+static bool has_room(const FastEngine *e, const FastTile *t)
+{
+  unsigned number = plain_of(t)->output;
+  return number == NO_QUEUE || t->out ||
+         t->queues[number].output.count < e->output_capacity[number];
+}
+
 /* Only the operation's wavelets are in its queue, and there is room for the next one.  Those that
  * wait do not get more, as the operation takes one in each cycle. */
 static bool input_flows(const FastEngine *e, const FastTile *t, uint64_t now)
@@ -228,7 +236,7 @@ static bool input_flows(const FastEngine *e, const FastTile *t, uint64_t now)
       return false;
     late += wavelet_seen(input_at(q, i)->meta, now);
   }
-  return t->core.threads[MAIN_THREAD].ready <= now + 1 && late <= BRIDGE_LATE &&
+  return t->core.threads[MAIN_THREAD].ready <= now + 1 && has_room(e, t) && late <= BRIDGE_LATE &&
          late + e->timing->ramp_down < e->input_capacity[p->input];
 }
 
