@@ -113,20 +113,22 @@ class Runs:
         path = self.image(what, pattern, tiles, planned, most or length, root)
         return self.measure(path, what, tiles, length, root)
 
-    def chosen_cycles(self, tiles, length, most):
-        """Cycles of a reduction whose plan the program chooses by the length."""
-        key = "chosen", tiles, most
+    def chosen_cycles(self, tiles, length, most, element=0):
+        """Cycles of a reduction of f32 (0) or i32 (4) whose plan the program chooses by the
+        length."""
+        key = "chosen", tiles, most, element
         if key not in self.images:
             self.images[key] = self.scratch / f"{len(self.images)}.bin"
             harness.compile(HERE / "auto_layout.csl", self.images[key], "-O1",
                             f"--arch={self.arch}",
-                            params={"tiles": tiles, "most": most})
-        return self.measure(self.images[key], REDUCE, tiles, length, 0)
+                            params={"tiles": tiles, "most": most, "element": element})
+        return self.measure(self.images[key], REDUCE, tiles, length, 0,
+                            numpy.int32 if element else numpy.float32)
 
-    def measure(self, path, what, tiles, length, root):
+    def measure(self, path, what, tiles, length, root, dtype=numpy.float32):
         width, height = (tiles, 1) if isinstance(tiles, int) else tiles
         position = numpy.arange(width * height).reshape(height, width, 1)
-        data = (position % 16 + numpy.arange(length)).astype(numpy.float32)
+        data = (position % 16 + numpy.arange(length)).astype(dtype)
         harness.save_npy(self.scratch / "data.npy", data)
         harness.save_npy(self.scratch / "length.npy",
                          numpy.full((height, width, 1), length, numpy.uint16))

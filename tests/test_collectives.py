@@ -335,12 +335,60 @@ def test_allreduces_by_elements_take_a_root_in_the_line(tmp_path, arch):
                                     **dict.fromkeys(lines.KINDS, lines.PLANNED)}, arch=arch)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_two_tiles_exchange_few_elements(tmp_path, arch):
+    """Longer i32 vectors go faster to one tile and back, where each exchanged one waits."""
+    def cycles(n, kind):
+        return lines.run_allreduces(tmp_path, {
+            "width": 2, "element": 4, "by_elements": 1, "first": n, "second": n, "third": n,
+            "pattern": measure.CHAIN, **dict.fromkeys(lines.KINDS, kind)}, arch=arch)["cycles"] / 3
+    for n in (1, 4, 6, 8, 32):
+        best = min(cycles(n, kind) for kind in (lines.EXCHANGE, lines.NAIVE))
+        assert cycles(n, lines.PLANNED) <= best + 3, n
+
+
+def test_limits_of_allreduces_by_elements(tmp_path):
+    """A plan for one element is for the shortest only; runs on 3 tiles show that a ring takes less
+    from about 80 elements on."""
+    (tmp_path / "layout.csl").write_text(
+        'const paths = @import_module("<collectives/paths>");\n'
+        'const lines = @import_module("<collectives/layout>");\n'
+        'fn by(n: i32) comptime_struct { return paths.allreduce_plan_by_elements(16, n); }\n'
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{});\n'
+        '  const plans = [3]comptime_struct{ by(1), by(10), by(100) };\n'
+        '  const limits = paths.allreduce_limits_for(plans, 200);\n'
+        '  @comptime_print(limits[0]); @comptime_print(limits[1]);\n'
+        '  const ring = paths.allreduce_plan(3, lines.pattern.auto, 2000, 0, true);\n'
+        '  @comptime_print(paths.longest_allreduce_for(paths.allreduce_plan_by_elements(3, 100), ring,'
+        '    1000)); }')
+    (tmp_path / "pe.csl").write_text("comptime {}")
+    said = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin").err
+    first, second, of_ring = [int(n) for n in re.findall(r"^.*?(\d+)$", said, re.M)]
+    assert 1 <= first < second < 30 and 50 < of_ring < 130, said
+
+
 def test_a_plan_chosen_at_run_time_is_the_best(tmp_path):
     runs = measure.Runs(tmp_path)
     for length in (1, 30, 200):
         best = min(runs.cycles(measure.REDUCE, pattern, 32, length, most=256)
                    for pattern in range(4))
         assert runs.chosen_cycles(32, length, 256) <= 1.03 * best + 16
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_a_choice_at_run_time_knows_elements(tmp_path, arch):
+    """i32: limits in words let plans for short vectors run up to 3.5 times as long."""
+    runs = measure.Runs(tmp_path, arch)
+    random = harness.commit_random(f"choice by elements {arch}")
+    for tiles in (5, *(lines.log_uniform(random, 2, 100) for _ in range(2))):
+        for length in (1, *(lines.log_uniform(random, 2, 100) for _ in range(3))):
+            best = min(measure.one_reduction(tmp_path, arch, tiles, length, pattern, element=4,
+                                             by_elements=1) for pattern in range(4))
+            planned = measure.one_reduction(tmp_path, arch, tiles, length, measure.AUTO, element=4,
+                                            by_elements=1)
+            assert planned <= best + 3, (tiles, length)
+            chosen = runs.chosen_cycles(tiles, length, 100, element=4)
+            assert chosen <= 1.03 * best + 16, (tiles, length)
 
 
 def test_allreduces_take_what_their_lemmas_say(tmp_path):
