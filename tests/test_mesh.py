@@ -11,8 +11,10 @@ sys.path.insert(0, str(harness.ROOT / "emu" / "host" / "python"))
 import wse_mesh  # noqa: E402
 
 LAYOUTS = {"rows": wse_mesh.ROWS, "columns": wse_mesh.COLUMNS, "blocks": wse_mesh.BLOCKS,
-           "replicated": wse_mesh.REPLICATED}
-PAGES = pytest.mark.parametrize("page", [(1, 1), (2, 3)], ids=["row-major", "tiled"])
+           "replicated": wse_mesh.REPLICATED, "interleaved": wse_mesh.INTERLEAVED,
+           "rows, interleaved": ("y", None, "x"), "columns, interleaved": (None, "x", "y")}
+PAGES = pytest.mark.parametrize("page", [(1, 1), (2, 3), (1, None), (2, None)],
+                                ids=["row-major", "tiled", "a row", "two rows"])
 EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
@@ -29,7 +31,7 @@ def check_copies(tensor):
     """Tiles that differ only along axes that divide nothing have the same."""
     first = {}
     for tile in tensor.mesh.tiles():
-        key = tuple(tensor.mesh.index(axis, *tile) for axis in tensor.layout)
+        key = tuple(tensor.mesh.index(axis, *tile) for axis in tensor.axes)
         first.setdefault(key, tensor.shards[tile])
         numpy.testing.assert_array_equal(tensor.shards[tile], first[key])
 
@@ -40,10 +42,12 @@ def check_copies(tensor):
 def test_all_gather_of_each_dimension(layout, page, size):
     array = drawn(f"gather {layout}", (7, 10), numpy.float32)
     tensor = wse_mesh.Mesh(*size).distribute(array, layout, page)
-    for dim in (0, 1):
-        if layout[dim]:
+    for dim in range(3):
+        if tensor.axes[dim]:
             gathered = tensor.all_gather(dim)
-            assert gathered.layout[dim] is None and gathered.layout[1 - dim] == layout[1 - dim]
+            left = list(tensor.axes)
+            left[dim] = None
+            assert gathered.axes == tuple(left)
             numpy.testing.assert_array_equal(gathered.numpy(), array)
             check_copies(gathered)
             assert gathered.cycles > 0
@@ -64,7 +68,7 @@ def test_reduce_scatter_and_all_reduce(axis, operation, page):
     for x, y in mesh.tiles():
         groups.setdefault({"x": y, "y": x, "xy": 0}[axis], []).append((x, y))
     reduced = tensor.all_reduce(axis, operation)
-    scattered = [tensor.reduce_scatter(dim, axis, operation) for dim in (0, 1)]
+    scattered = [tensor.reduce_scatter(dim, axis, operation) for dim in range(3)]
     for tiles in groups.values():
         want = function.reduce([tensor.shards[tile] for tile in tiles])
         for tile in tiles:
@@ -73,6 +77,83 @@ def test_reduce_scatter_and_all_reduce(axis, operation, page):
             for dim in (0, 1):
                 part = numpy.split(want, mesh.size(axis), dim)[i]
                 numpy.testing.assert_array_equal(scattered[dim].shards[tile], part)
+            numpy.testing.assert_array_equal(scattered[wse_mesh.PAGES].memory(*tile),
+                                             dealt(want, page, mesh.size(axis), i))
+
+
+def dealt(array, page, turns, turn):
+    """Every so many-th page of an array, page by page: what interleaving means, written out."""
+    height, width = page[0], page[1] or array.shape[1]
+    pages = [array[row:row + height, column:column + width].ravel()
+             for row in range(0, array.shape[0], height)
+             for column in range(0, array.shape[1], width)]
+    return numpy.concatenate(pages[turn::turns])
+
+
+@pytest.mark.parametrize("page", [(1, 1), (2, 3), (1, None)])
+def test_interleaved_pages_go_round(page):
+    mesh = wse_mesh.Mesh(3, 2)
+    tensor = mesh.distribute(drawn("round", (12, 36), numpy.int16), wse_mesh.INTERLEAVED, page)
+    whole = numpy.zeros(tensor.padded, numpy.int16)
+    whole[:12, :36] = tensor.numpy()
+    for tile in mesh.tiles():
+        numpy.testing.assert_array_equal(
+            tensor.memory(*tile), dealt(whole, page, 6, mesh.index("xy", *tile)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_chains_of_operations(seed):
+    """Any layouts, pages, shapes and types; what a partial array is reduced to, too."""
+    random = harness.commit_random(f"chain {seed}")
+    mesh = wse_mesh.Mesh(*(int(n) for n in random.integers(1, 4, 2)),
+                         arch=["wse2", "wse3"][seed % 2])
+    shape = tuple(int(n) for n in random.integers(1, 14, 2))
+    page = [(1, 1), (2, 2), (1, None), (3, 1), (2, None)][random.integers(5)]
+    layouts = [*LAYOUTS.values(), ("x", "y"), ("y", None), (None, None, "x"), ("x", None, "y"),
+               (None, "y", "x")]
+    arrays = {tile: random.integers(-9, 9, shape).astype(numpy.int32) for tile in mesh.tiles()}
+    total = sum(arrays.values())
+    first, second, third = (layouts[i] for i in random.integers(len(layouts), size=3))
+    tensor = mesh.partial(arrays, page).all_reduce("xy").reshard(first)
+    for layout in (first, second, third):
+        tensor = tensor.reshard(layout)
+        numpy.testing.assert_array_equal(tensor.numpy(), total, (seed, layout))
+        check_copies(tensor)
+    partial = mesh.partial(arrays, page)
+    reduced = partial.reshard((None, None, "y")).all_reduce("x")
+    for x, y in mesh.tiles():
+        of_row = sum(partial.memory(other, y) for other in range(mesh.width))
+        numpy.testing.assert_array_equal(
+            reduced.memory(x, y),
+            dealt(partial._unpaged(of_row, partial.padded), page, mesh.height, y))
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_products_gather_while_they_multiply(dtype, arch):
+    random = harness.commit_random(f"product {dtype} {arch}")
+    for axis, rows_over in (("x", "y"), ("x", None), ("y", "x"), ("xy", None)):
+        mesh = wse_mesh.Mesh(*(int(n) for n in random.integers(1, 4, 2)), arch=arch)
+        m, k, n = (int(size) for size in random.integers(1, 20, 3))
+        left = random.integers(-4, 5, (m, k)).astype(dtype)
+        right = random.integers(-4, 5, (k, n)).astype(dtype)
+        factor = mesh.distribute(right, (None, axis))
+        for columns_over in (axis, None):
+            product = mesh.distribute(left, (rows_over, columns_over)).product(factor)
+            assert product.layout == (rows_over, axis) and product.cycles > 0
+            numpy.testing.assert_array_equal(product.numpy(), left @ right)
+            check_copies(product)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_a_product_hides_waits_of_the_gather(arch):
+    """The words take the processor's cycles, but nothing waits for them."""
+    mesh = wse_mesh.Mesh(4, 1, arch)
+    left = numpy.ones((32, 64), numpy.float32)
+    factor = mesh.distribute(numpy.ones((64, 32), numpy.float32), (None, "x"))
+    divided, whole = (mesh.distribute(left, (None, axis)) for axis in ("x", None))
+    fused, alone = divided.product(factor).cycles, whole.product(factor).cycles
+    assert fused <= alone + 0.85 * divided.all_gather(1).cycles
 
 
 @PAGES
@@ -123,6 +204,11 @@ def test_slices_fit_their_buffers():
         assert [worker for worker, _, _ in found] == [i % workers for i in range(len(found))]
 
 
+def product(mesh, a, b, page=(1, 1), layout=(None, "x")):
+    left = mesh.distribute(a.astype(numpy.float32), layout, page)
+    return left.product(mesh.distribute(b.astype(numpy.float32), (None, "x")))
+
+
 @pytest.mark.parametrize("text, call", [
     ("a layout names for each of two dimensions",
      lambda mesh, a: mesh.distribute(a, ("x", "x"))),
@@ -137,13 +223,30 @@ def test_slices_fit_their_buffers():
     ("5, 0. is not a tile of the mesh, which has 2 columns and 1 rows",
      lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).shard(5, 0)),
     ("0, -1. is not a tile", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).memory(0, -1)),
+    ("arrays have two dimensions and one of the types",
+     lambda mesh, a: mesh.partial({tile: a[0] for tile in mesh.tiles()})),
     ("every tile of the mesh needs an array, and tile .1, 0. has none",
      lambda mesh, a: mesh.partial({(0, 0): a})),
     ("that of tile .1, 0. is .1, 1., that of tile .0, 0. .4, 6.",
      lambda mesh, a: mesh.partial({**{tile: a for tile in mesh.tiles()}, (1, 0): a[:1, :1]})),
     ("a page has two sizes", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS, (0, 2))),
     ("nothing to gather", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(1)),
-    ("has dimensions 0 and 1", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(2)),
+    ("has dimensions 0 and 1", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(3)),
+    ("pages are not divided",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(wse_mesh.PAGES)),
+    ("pages are divided over 'x' already",
+     lambda mesh, a: mesh.distribute(a, (None, None, "x")).reduce_scatter(wse_mesh.PAGES, "y")),
+    ("may name a third axis for pages; no axis twice",
+     lambda mesh, a: mesh.distribute(a, ("x", None, "x"))),
+    ("takes two matrices of float32 or of float16",
+     lambda mesh, a: mesh.distribute(a, (None, "x")).product(mesh.distribute(a, (None, "x")))),
+    ("these are .4, 6. and .4, 6.", lambda mesh, a: product(mesh, a, a)),
+    ("pages of .1, 1., not of .2, 2.", lambda mesh, a: product(mesh, a, a.T, page=(2, 2))),
+    ("takes layouts .any, axis. or .any, None. and .None, axis.",
+     lambda mesh, a: product(mesh, a, a.T, layout=(None, None, "x"))),
+    ("takes layouts .any, axis. or .any, None. and .None, axis.",
+     lambda mesh, a: product(mesh, a, a.T, layout=(None, "y"))),
+    ("no axis twice", lambda mesh, a: product(mesh, a, a.T, layout=("x", None))),
     ("is divided over 'xy' already",
      lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).reduce_scatter(0, "x")),
     ("the operation is one of add, max, min, mul",
@@ -155,6 +258,8 @@ def test_slices_fit_their_buffers():
     ("divide the array over more tiles",
      lambda mesh, a: mesh.distribute(numpy.zeros((400, 400), numpy.int16), wse_mesh.REPLICATED)),
     ("a mesh has 1 x 1 tiles at least", lambda mesh, a: wse_mesh.Mesh(0, 3)),
+    ("slices are cut from pages of two sizes",
+     lambda mesh, a: wse_mesh.slices((8, 80), 0, 2, 1, 50, (1, None))),
     ("a row of pages has", lambda mesh, a: wse_mesh.slices((8, 80), 0, 2, 1, 50)),
 ])
 def test_mistakes_are_told(text, call):
