@@ -63,3 +63,25 @@ def own(folder, side, operation, n):
         return line_cycles(folder, side, what, int(operation == BROADCAST), n)
     return streams.cycles_of(streams.run(folder, {
         "kind": kind, "width": side, "height": side, "shape": lines.RECTANGLE}, (n,)))
+
+
+def draw(folder, figure, across, curves):
+    """A figure as CSV and SVG; curves[name] is a dictionary of cycles."""
+    import matplotlib
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+    with open(folder / f"fig-{figure}.csv", "w") as out:
+        print("series", across, "cycles", sep=",", file=out)
+        for name, points in curves.items():
+            for at, cycles in sorted(points.items()):
+                print(name, at, cycles, sep=",", file=out)
+    plot, axes = pyplot.subplots(figsize=(6, 4))
+    for name, points in curves.items():
+        axes.plot(*zip(*sorted(points.items())), "o-" if name.startswith("ours") else "s:",
+                  label=name)
+    axes.set_yscale("log")
+    axes.set_xlabel(across)
+    axes.set_ylabel("cycles")
+    axes.legend(fontsize="x-small")
+    plot.savefig(folder / f"fig-{figure}.svg")
+    pyplot.close(plot)

@@ -16,6 +16,7 @@ EP_CLASS_S = 24
 # CG, class S.
 CG_ZETA = 8.5971775078648
 CG_ITERATIONS = 15
+CG_ROWS = 1400
 
 # MG, class S: the norm of the residual after all iterations.
 MG_NORM = 0.5307707005734e-4
@@ -73,11 +74,22 @@ def is_ranks(keys, iterations):
     return ranks
 
 
-def run_is(folder, tiles, iterations, arch="wse2", log_keys=IS_CLASS_S):
+def build_kernel(folder, kernel, tiles, network, arch, params):
+    """On a row, or if `network`, on a rectangle with the collectives of samples/network-mpi."""
+    image = folder / f"{kernel}.bin"
+    width, height = network or (tiles, 1)
+    assert width * height == tiles
+    program, size = (("network_layout.csl", {"width": width, "height": height}) if network else
+                     ("layout.csl", {"tiles": tiles}))
+    harness.compile(f"samples/npb/{kernel}/{program}", image, f"--arch={arch}",
+                    params={**size, **params})
+    return image
+
+
+def run_is(folder, tiles, iterations, arch="wse2", log_keys=IS_CLASS_S, network=None):
     """Runs and verifies IS; gives the cycles of the slowest tile."""
-    image = folder / "is.bin"
-    harness.compile("samples/npb/is/layout.csl", image, f"--arch={arch}",
-                    params={"tiles": tiles, "iterations": iterations, "log_keys": log_keys})
+    image = build_kernel(folder, "is", tiles, network, arch,
+                         {"iterations": iterations, "log_keys": log_keys})
     names = ("ranks", "range", "counts", "stamps")
     harness.emu(image, *(f"--d2h={name}={folder / name}.npy" for name in names), timeout=900)
     ranks, limits, counts, stamps = (
@@ -136,9 +148,9 @@ def run_ep(folder, tiles, log_pairs, arch="wse2"):
             max(cycles_between(words) for words in stamps))
 
 
-def cg_matrix():
-    """CG's matrix of class S in f64, from the specification."""
-    n, nonzero, shift, condition = 1400, 7, 10.0, 0.1
+def cg_matrix(n=CG_ROWS):
+    """CG's matrix in f64, from the specification."""
+    nonzero, shift, condition = 7, 10.0, 0.1
     x, factor = 314159265 * 5 ** 13 % (1 << 46), 5 ** 13
     matrix, size = numpy.zeros((n, n)), 1.0
     for i in range(n):
@@ -146,7 +158,7 @@ def cg_matrix():
         while len(vector) < nonzero:
             element = x = x * factor % (1 << 46)
             x = x * factor % (1 << 46)
-            place = x >> 35
+            place = x >> (46 - (n - 1).bit_length())
             if place < n and place not in vector:
                 vector[place] = element / (1 << 46)
         vector[i] = 0.5
@@ -158,11 +170,11 @@ def cg_matrix():
     return matrix, shift
 
 
-def cg_wanted(iterations):
-    """zeta of the specification after all iterations, and in f64 after fewer."""
-    if iterations == CG_ITERATIONS:
+def cg_wanted(iterations, n=CG_ROWS):
+    """zeta of the specification after all iterations, and in f64 after fewer or of fewer rows."""
+    if iterations == CG_ITERATIONS and n == CG_ROWS:
         return CG_ZETA
-    matrix, shift = cg_matrix()
+    matrix, shift = cg_matrix(n)
     x = numpy.ones(len(matrix))
     for _ in range(iterations):
         z = numpy.linalg.solve(matrix, x)
@@ -171,11 +183,10 @@ def cg_wanted(iterations):
     return zeta
 
 
-def run_solver(folder, kernel, result, wanted, tiles, iterations, arch):
+def run_solver(folder, kernel, result, wanted, tiles, iterations, arch, network=None, **params):
     """The relative error of the last of a kernel's results, and the cycles of the slowest tile."""
-    image = folder / f"{kernel}.bin"
-    harness.compile(f"samples/npb/{kernel}/layout.csl", image, f"--arch={arch}",
-                    params={"tiles": tiles, "iterations": iterations})
+    image = build_kernel(folder, kernel, tiles, network, arch,
+                         {"iterations": iterations, **params})
     names = (result, "stamps")
     harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
                 timeout=1800)
@@ -184,9 +195,10 @@ def run_solver(folder, kernel, result, wanted, tiles, iterations, arch):
     return abs(float(found[0, -1]) - wanted) / wanted, max(map(cycles_between, stamps))
 
 
-def run_cg(folder, tiles, iterations, arch="wse2"):
-    """run_solver for the eigenvalue zeta."""
-    return run_solver(folder, "cg", "zeta", cg_wanted(iterations), tiles, iterations, arch)
+def run_cg(folder, tiles, iterations, arch="wse2", n=CG_ROWS, network=None):
+    """run_solver for the eigenvalue zeta of a matrix of n rows."""
+    return run_solver(folder, "cg", "zeta", cg_wanted(iterations, n), tiles, iterations, arch,
+                      network, N=n, ratio=round(0.1 ** (1 / n) * 2 ** 31))
 
 
 def sums_around(u, weights):
@@ -256,11 +268,12 @@ def ft_wanted(log_side, iterations):
             for t in range(1, iterations + 1)]
 
 
-def run_ft(folder, size, log_side, iterations, arch="wse2"):
+def run_ft(folder, size, log_side, iterations, arch="wse2", network=False):
     """On (width, height) tiles: the largest relative error of a checksum's part, and the cycles of
     the slowest tile."""
     image = folder / "ft.bin"
-    harness.compile("samples/npb/ft/layout.csl", image, f"--arch={arch}",
+    program = "network_layout.csl" if network else "layout.csl"
+    harness.compile(f"samples/npb/ft/{program}", image, f"--arch={arch}",
                     params={"width": size[0], "height": size[1], "log_side": log_side,
                             "iterations": iterations})
     names = ("checksums", "stamps")

@@ -43,6 +43,21 @@ def test_fourier_transform(tmp_path, size, log_side, arch):
     assert error <= 1e-6
 
 
+@pytest.mark.parametrize("arch, size", [("wse2", (4, 2)), ("wse3", (2, 2))])
+def test_the_same_over_a_network(tmp_path, arch, size):
+    """Collectives of samples/network-mpi behind the same work give the same results, later."""
+    tiles = size[0] * size[1]
+    log_keys = 10 + tiles.bit_length() - 1
+    ours, network = (npb_run.run_is(tmp_path, tiles, 2, arch, log_keys, of) for of in (None, size))
+    assert network > 1.5 * ours
+    error, ours = npb_run.run_cg(tmp_path, tiles, 1, arch, n=20 * tiles + 3)
+    error_of_network, network = npb_run.run_cg(tmp_path, tiles, 1, arch, 20 * tiles + 3, size)
+    assert max(error, error_of_network) <= 1e-6 and network > 1.5 * ours
+    (error, ours), (error_of_network, network) = (
+        npb_run.run_ft(tmp_path, size, 4, 1, arch, of) for of in (False, True))
+    assert max(error, error_of_network) <= 1e-6 and network > 1.5 * ours
+
+
 @pytest.mark.parametrize("size, arch", [((5, 5), "wse3"), ((10, 5), "wse2"), ((2, 10), "wse2")])
 def test_flow_in_a_cube(tmp_path, size, arch):
     off, _ = npb_run.run_lu(tmp_path, size, 2, arch)

@@ -27,38 +27,16 @@ BY_SIZE = {"4.6": (network.STAGES, 8), "4.7": (network.STAGES, 48), "4.8": (netw
            "4.9": (network.ALLREDUCE, 1024), "4.10": (network.BROADCAST, 1024)}
 
 
-def draw(folder, figure, across, curves):
-    """curves[name] is a dictionary of cycles."""
-    import matplotlib
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-    with open(folder / f"fig-{figure}.csv", "w") as out:
-        print("series", across, "cycles", sep=",", file=out)
-        for name, points in curves.items():
-            for at, cycles in sorted(points.items()):
-                print(name, at, cycles, sep=",", file=out)
-    plot, axes = pyplot.subplots(figsize=(6, 4))
-    for name, points in curves.items():
-        axes.plot(*zip(*sorted(points.items())), "o-" if name.startswith("ours") else "s:",
-                  label=name)
-    axes.set_yscale("log")
-    axes.set_xlabel(across)
-    axes.set_ylabel("cycles")
-    axes.legend(fontsize="x-small")
-    plot.savefig(folder / f"fig-{figure}.svg")
-    pyplot.close(plot)
-
-
 def draw_all(folder, cycles):
     """cycles[whose][operation, tiles, size]"""
     folder.mkdir(parents=True, exist_ok=True)
     for figure, operation in BY_TILES.items():
         least = SIZES[operation][0]
-        draw(folder, figure, "tiles", {whose: {
+        network.draw(folder, figure, "tiles", {whose: {
             tiles: found for (what, tiles, n), found in of.items()
             if what == operation and n == least} for whose, of in cycles.items()})
     for figure, (operation, most) in BY_SIZE.items():
-        draw(folder, figure, "elements", {f"{whose}, {side * side} tiles": {
+        network.draw(folder, figure, "elements", {f"{whose}, {side * side} tiles": {
             n: found for (what, tiles, n), found in of.items()
             if what == operation and tiles == side * side and n <= most}
             for side in SIDES for whose, of in cycles.items()})

@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+"""NAS parallel benchmarks with the library's collectives on a row of tiles, and with those of an MPI
+library for a network of tiles on a rectangle (samples/network-mpi), as the thesis compares them in its
+figures 4.12 to 4.14; both verified.  IS with 1,024 keys per tile, two iterations; CG with 28 rows per
+tile, one iteration; FT with 1,024 points per tile, two iterations, both on the rectangle.  The library's
+take fewer cycles for each number of tiles, and the difference grows with it.
+
+FIGURES names a folder for the figures as CSV and SVG.  A minute.
+"""
+import os
+from pathlib import Path
+
+from claims import Claims
+import network_run
+import npb_run
+
+IS_SIZES = ((2, 2), (4, 2), (4, 4), (8, 4), (8, 8))
+LOG_KEYS_OF_TILE = 10
+CG_SIZES = ((2, 2), (4, 2), (4, 4), (8, 4), (7, 7))
+CG_ROWS_OF_TILE = 28
+FT_SIZES = ((2, 2), (8, 4))
+LOG_SIDES = {(2, 2): 4, (8, 4): 5}
+ERROR = 1e-6
+
+
+def is_cycles(claims, size, network):
+    tiles = size[0] * size[1]
+    return npb_run.run_is(claims.scratch, tiles, 2, network=size if network else None,
+                          log_keys=LOG_KEYS_OF_TILE + tiles.bit_length() - 1)
+
+
+def cg_cycles(claims, size, network):
+    tiles = size[0] * size[1]
+    error, cycles = npb_run.run_cg(claims.scratch, tiles, 1, n=CG_ROWS_OF_TILE * tiles,
+                                   network=size if network else None)
+    claims.at_most(f"CG, {CG_ROWS_OF_TILE * tiles} rows, {'network' if network else 'ours'}: "
+                   "relative error of zeta", error, ERROR)
+    return cycles
+
+
+def ft_cycles(claims, size, network):
+    error, cycles = npb_run.run_ft(claims.scratch, size, LOG_SIDES[size], 2, network=network)
+    claims.at_most(f"FT, {size[0]} x {size[1]} tiles, {'network' if network else 'ours'}: relative "
+                   "error of a checksum", error, ERROR)
+    return cycles
+
+
+def compare(claims, figure, kernel, sizes, cycles_of):
+    curves = {name: {size[0] * size[1]: cycles_of(claims, size, name == "network")
+                     for size in sizes} for name in ("ours", "network")}
+    for tiles, ours in curves["ours"].items():
+        theirs = curves["network"][tiles]
+        claims.at_least(f"{kernel}, {tiles} tiles: {theirs} cycles against {ours}, ratio",
+                        round(theirs / ours, 1), 1.1)
+    more = [curves["network"][tiles] - ours for tiles, ours in curves["ours"].items()]
+    claims.equals(f"{kernel}: the difference grows with the tiles", more == sorted(more), True)
+    if os.environ.get("FIGURES"):
+        folder = Path(os.environ["FIGURES"])
+        folder.mkdir(parents=True, exist_ok=True)
+        network_run.draw(folder, figure, "tiles", curves)
+
+
+def main():
+    claims = Claims()
+    compare(claims, "4.12", "IS", IS_SIZES, is_cycles)
+    compare(claims, "4.13", "CG", CG_SIZES, cg_cycles)
+    compare(claims, "4.14", "FT", FT_SIZES, ft_cycles)
+    claims.finish()
+
+
+main()
