@@ -210,20 +210,21 @@ def sums_around(u, weights):
     return total
 
 
-def mg_charges():
+def mg_charges(side):
     x, numbers = 314159265, []
-    for _ in range(MG_SIDE ** 3):
+    for _ in range(side ** 3):
         x = x * 5 ** 13 % (1 << 46)
         numbers.append(x)
     order = numpy.argsort(numbers)
-    v = numpy.zeros(MG_SIDE ** 3)
+    v = numpy.zeros(side ** 3)
     v[order[:10]], v[order[-10:]] = -1, 1
-    return v.reshape(MG_SIDE, MG_SIDE, MG_SIDE)
+    return v.reshape(side, side, side)
 
 
-def mg_wanted(iterations):
-    """The norm by the specification after all iterations, and in f64 after fewer."""
-    if iterations == MG_ITERATIONS:
+def mg_wanted(iterations, side=MG_SIDE):
+    """The norm by the specification after all iterations, and in f64 after fewer or on a smaller
+    grid."""
+    if iterations == MG_ITERATIONS and side == MG_SIDE:
         return MG_NORM
     operator, smoother = (-8 / 3, 0, 1 / 6, 1 / 12), (-3 / 8, 1 / 32, -1 / 64, 0)
     halves = (1 / 2, 1 / 4, 1 / 8, 1 / 16)
@@ -239,16 +240,17 @@ def mg_wanted(iterations):
         u = refined(corrections(sums_around(r, halves)[1::2, 1::2, 1::2]))
         return u + sums_around(r - sums_around(u, operator), smoother)
 
-    v = mg_charges()
+    v = mg_charges(side)
     u = numpy.zeros_like(v)
     for _ in range(iterations):
         u = u + corrections(v - sums_around(u, operator))
     return math.sqrt(((v - sums_around(u, operator)) ** 2).mean())
 
 
-def run_mg(folder, tiles, iterations, arch="wse2"):
+def run_mg(folder, tiles, iterations, arch="wse2", log_side=5, network=None):
     """run_solver for the norm of the residual."""
-    return run_solver(folder, "mg", "norms", mg_wanted(iterations), tiles, iterations, arch)
+    return run_solver(folder, "mg", "norms", mg_wanted(iterations, 1 << log_side), tiles, iterations,
+                      arch, network, log_side=log_side)
 
 
 def ft_wanted(log_side, iterations):

@@ -56,6 +56,9 @@ def test_the_same_over_a_network(tmp_path, arch, size):
     (error, ours), (error_of_network, network) = (
         npb_run.run_ft(tmp_path, size, 4, 1, arch, of) for of in (False, True))
     assert max(error, error_of_network) <= 1e-6 and network > 1.5 * ours
+    (error, ours), (error_of_network, network) = (
+        npb_run.run_mg(tmp_path, tiles, 1, arch, 4, of) for of in (None, size))
+    assert max(error, error_of_network) <= 1e-5 and network > 1.5 * ours
 
 
 @pytest.mark.parametrize("size, arch", [((5, 5), "wse3"), ((10, 5), "wse2"), ((2, 10), "wse2")])

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """NAS parallel benchmarks with the library's collectives on a row of tiles, and with those of an MPI
 library for a network of tiles on a rectangle (samples/network-mpi), as the thesis compares them in its
-figures 4.12 to 4.14; both verified.  IS with 1,024 keys per tile, two iterations; CG with 28 rows per
-tile, one iteration; FT with 1,024 points per tile, two iterations, both on the rectangle.  The library's
-take fewer cycles for each number of tiles, and the difference grows with it.
+figures 4.11 to 4.14; both verified.  MG on a grid of 16^3 points, four iterations; IS with 1,024 keys
+per tile, two iterations; CG with 28 rows per tile, one iteration; FT with 1,024 points per tile, two
+iterations, both on the rectangle.  The library's take fewer cycles for each number of tiles, and the
+difference grows with it.
 
 FIGURES names a folder for the figures as CSV and SVG.  A minute.
 """
@@ -20,6 +21,9 @@ CG_SIZES = ((2, 2), (4, 2), (4, 4), (8, 4), (7, 7))
 CG_ROWS_OF_TILE = 28
 FT_SIZES = ((2, 2), (8, 4))
 LOG_SIDES = {(2, 2): 4, (8, 4): 5}
+MG_SIZES = ((2, 2), (4, 2), (4, 4))
+MG_LOG_SIDE = 4
+MG_ERROR = 1e-5
 ERROR = 1e-6
 
 
@@ -45,6 +49,15 @@ def ft_cycles(claims, size, network):
     return cycles
 
 
+def mg_cycles(claims, size, network):
+    tiles = size[0] * size[1]
+    error, cycles = npb_run.run_mg(claims.scratch, tiles, npb_run.MG_ITERATIONS,
+                                   log_side=MG_LOG_SIDE, network=size if network else None)
+    claims.at_most(f"MG, {tiles} tiles, {'network' if network else 'ours'}: relative error of the "
+                   "norm", error, MG_ERROR)
+    return cycles
+
+
 def compare(claims, figure, kernel, sizes, cycles_of):
     curves = {name: {size[0] * size[1]: cycles_of(claims, size, name == "network")
                      for size in sizes} for name in ("ours", "network")}
@@ -62,6 +75,7 @@ def compare(claims, figure, kernel, sizes, cycles_of):
 
 def main():
     claims = Claims()
+    compare(claims, "4.11", "MG", MG_SIZES, mg_cycles)
     compare(claims, "4.12", "IS", IS_SIZES, is_cycles)
     compare(claims, "4.13", "CG", CG_SIZES, cg_cycles)
     compare(claims, "4.14", "FT", FT_SIZES, ft_cycles)
