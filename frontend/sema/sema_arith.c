@@ -198,15 +198,22 @@ static bool is_negative(Sema *s, Operand b)
          pool_int_value(s->pool, b.value, &v) && v < 0;
 }
 
-/* Mostly half of a wider number, which is not made wider before the shift. */
-static void check_amount(Sema *s, Operand a, Operand b, Span span)
+/* A shift to the left is mostly of half of a wider number, which is not made wider before it. */
+static void check_amount(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
-  uint32_t amount;
-  unsigned bits = pool_key(s->pool, a.type).u.int_type.bits;
-  if (!known_amount(s, b, &amount) || amount < bits)
+  enum { LEAST_WIDER = 16 };
+  uint32_t amount, wider = LEAST_WIDER;
+  PoolKey type = pool_key(s->pool, a.type);
+  if (!known_amount(s, b, &amount) || amount < type.u.int_type.bits)
     return;
-  diag_shifts_all_out(s->diags, span, amount, a.type);
-  diag_widen_first(s->diags, span);
+  diag_shifts_all_out(s->diags, span, b.value, a.type);
+  while (wider <= amount)
+    wider *= 2;
+  if (op == BINARY_SHL && wider <= TYPE_WIDE_MAX_BITS)
+    diag_widen_first(s->diags, span,
+                     arena_printf(s->arena, "%c%u", type.u.int_type.is_signed ? 'i' : 'u', wider));
+  else
+    diag_amounts_that_leave(s->diags, span, type.u.int_type.bits - 1);
 }
 
 /* The right operand may have another width. */
@@ -238,7 +245,7 @@ static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span sp
     diag_not_comptime(s->diags, span);
     return operand_poison();
   }
-  check_amount(s, a, b, span);
+  check_amount(s, op, a, b, span);
   return emit_shift(s, op, a, b);
 }
 
