@@ -137,6 +137,7 @@ typedef struct {
   IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
   uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
   bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
+  PoolId through;          /* is_const: the type of the pointer that says so, or none */
   bool is_temp;            /* OPR_MEMORY: nothing else refers to it, so no copy is needed */
   bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
   uint32_t global;

@@ -511,6 +511,12 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
     diag_comptime_store_index(s->diags, target.span, sema_text(s, target.name));
     return;
   }
+  if (is_place && !pool_is_none(target.through) && target.is_const) {
+    diag_assign_through_const(s->diags, target.span, place_text(s, &target), target.through);
+    diag_writable_pointer(s->diags, target.span);
+    sema_note_declared(s, &target);
+    return;
+  }
   if (!is_place || target.is_const) {
     const Local *local = scope_find(s, target.name);
     diag_assign_to_const(s->diags, target.span, place_text(s, &target));

@@ -310,6 +310,7 @@ static Operand index_place(Sema *s, Operand base, PoolId element, Position p)
       ir_binary(&s->b, IR_ptr_add, IRT_PTR, address, scale_index(s, p.word, each)), element,
       base.is_const);
   o.name = base.name;
+  o.through = base.through;
   return o;
 }
 
@@ -406,6 +407,7 @@ static Operand index_pointer(Sema *s, Operand base, const PoolKey *type, const O
     return operand_poison();
   }
   place.is_const = type->u.pointer_type.is_const;
+  place.through = base.type;
   place.name = base.name;
   return index_place(s, place, element, p);
 }
@@ -511,6 +513,7 @@ Operand sema_deref(Sema *s, Operand pointer, Span span)
   else
     diag_not_comptime(s->diags, span);
   o.name = pointer.name;
+  o.through = pointer.type;
   o.span = span;
   return o;
 }
