@@ -342,11 +342,17 @@ comptime {
 """
 
 
-@pytest.mark.parametrize("edges, x, y", [
-    (("RIGHT", "LEFT"), 12, 10), (("RIGHT", "LEFT"), 12, 0), (("LEFT", "RIGHT"), 0, 11),
-    (("LEFT", "RIGHT"), 0, 0), (("BOTTOM", "TOP"), 12, 12), (("BOTTOM", "TOP"), 0, 12),
-    (("TOP", "BOTTOM"), 12, 0)])
-def test_lanes_of_one_color_keep_out_of_each_others_way(tmp_path, edges, x, y):
+@pytest.mark.parametrize("edges, x, y, at", [
+    (("RIGHT", "LEFT"), 12, 10, (6, 5)), (("RIGHT", "LEFT"), 12, 0, (6, 5)),
+    (("LEFT", "RIGHT"), 0, 11, (6, 5)), (("LEFT", "RIGHT"), 0, 0, (6, 5)),
+    (("BOTTOM", "TOP"), 12, 12, (6, 5)), (("BOTTOM", "TOP"), 0, 12, (6, 5)),
+    (("TOP", "BOTTOM"), 12, 0, (6, 5)),
+    # around the regions, at the edges of the layout, and past one of them on both sides
+    (("RIGHT", "LEFT"), 6, 14, (6, 5)), (("RIGHT", "LEFT"), 0, 12, (20, 5)),
+    (("RIGHT", "LEFT"), 0, 9, (0, 0)), (("LEFT", "RIGHT"), 9, 0, (0, 0)),
+    (("BOTTOM", "TOP"), 9, 0, (0, 0)), (("TOP", "BOTTOM"), 0, 9, (9, 0)),
+    (("TOP", "LEFT"), 9, 9, (0, 0)), (("LEFT", "TOP"), 9, 9, (0, 0))])
+def test_lanes_of_one_color_keep_out_of_each_others_way(tmp_path, edges, x, y, at):
     """They cannot cross, and the first that goes the nearest way may lock the others in."""
     (tmp_path / "lane.csl").write_text(LANE)
     script(tmp_path, """
@@ -366,13 +372,13 @@ def test_lanes_of_one_color_keep_out_of_each_others_way(tmp_path, edges, x, y):
             else:
                 routing = routing.set_output([Route.RAMP])
             return make(c, edge, [routing], 5)
-        layout.connect(lanes("from", 6, 5, Edge.FROM, 1), lanes("to", TO_X, TO_Y, Edge.TO, 0))
+        layout.connect(lanes("from", FROM_X, FROM_Y, Edge.FROM, 1), lanes("to", TO_X, TO_Y, Edge.TO, 0))
         runtime = started()
         runtime.stop()
         for i in range(4):
             at = (TO_X + i, TO_Y) if Edge.TO in (Edge.TOP, Edge.BOTTOM) else (TO_X, TO_Y + i)
             assert (runtime.read_symbol(*at, "data", "uint32") == 100 * i + np.arange(5)).all(), i
-        """.replace("FROM", edges[0]).replace("Edge.TO,", f"Edge.{edges[1]},")
+        """.replace("FROM_X", str(at[0])).replace("FROM_Y", str(at[1])).replace("FROM", edges[0]).replace("Edge.TO,", f"Edge.{edges[1]},")
         .replace("Edge.TO ", f"Edge.{edges[1]} ").replace("TO_X", str(x)).replace("TO_Y", str(y)))
 
 
@@ -1155,6 +1161,17 @@ def test_no_path_is_left(tmp_path):   # no_path
         {"color": "tx", "positions": ROUTE}]})
     ran = cslc(tmp_path, content, expect=1)
     assert "color 'tx' finds no way from tile 1,1 to 6,1" in ran.err
+
+
+@pytest.mark.parametrize("from_, to, other", [
+    ("RIGHT", "RIGHT", "LEFT or BOTTOM"), ("LEFT", "BOTTOM", "RIGHT or TOP")])
+def test_lanes_that_would_cross(tmp_path, from_, to, other):   # no_path, lanes_cross
+    size = {"width": 3, "height": 3}
+    content = layout(regions=[region("a", **size), region("b", x=8, **size)],
+                     ports=[port("out", "a", "tx", from_, True), port("in", "b", "rx", to, False)])
+    ran = cslc(tmp_path, content, expect=1)
+    assert f"from the edge {from_} to the edge {to} they would: give this port the edge {other}" \
+        in ran.err, ran.err
 
 
 def test_two_ports_with_a_color_of_one_name(tmp_path):   # port_of_one_color

@@ -1,7 +1,7 @@
 /* The layout: the program of each tile, its colors and routes, and the classes of tiles that share
  * a compiled program.
  *
- * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, regions_route.c,
+ * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, lanes.c, regions_route.c,
  * tile_class.c, effects.c, lint.c, lint_endless.c, lint_fifos.c, lint_locals.c, lint_loops.c,
  * lint_pointers.c, lint_rows.c, lint_tasks.c, lint_unblocks.c, lint_unused.c, lint_variables.c. */
 #ifndef FRONTEND_LAYOUT_H

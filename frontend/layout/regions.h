@@ -91,6 +91,18 @@ void bound_params_set(Session *session, BoundParams *bound, const char *name, Po
 /* The struct to import the file with. */
 PoolId bound_params_value(Session *session, const BoundParams *bound);
 
+/* ---- lanes.c ------------------------------------------------------------------------------ */
+
+typedef struct {
+  uint32_t width, height;
+  const bool *is_closed;       /* by tile: no path may take it */
+  uint32_t n;
+  const uint32_t *starts, *goals;   /* tiles, n each */
+  uint32_t start_step, goal_step;   /* from each to the next */
+} LaneSearch;
+/* By tile of a path: the tile before it + 1, its own at a start; NULL if it finds no paths. */
+const uint32_t *lanes_find(Arena *arena, const LaneSearch *search);
+
 /* ---- regions_read.c, regions_route.c ------------------------------------------------------ */
 
 /* Reads and checks the file; false after reporting. */

@@ -3,7 +3,8 @@
  *
  * A net is a set of colors that connections join: a wavelet keeps its color on its way. Paths are
  * shortest paths by breadth-first search (Lee, "An Algorithm for Path Connections and Its
- * Applications", 1961), around the regions if they can. Nets that meet in a tile need different
+ * Applications", 1961), around the regions if they can; lanes.c lays those of a port that lock each
+ * other in. Nets that meet in a tile need different
  * colors: they are colored greedily, nets with a given color first. */
 #include "frontend/layout/regions.h"
 
@@ -14,7 +15,7 @@
 /* What a net does in a tile: nothing, its program knows the color, or 2 + a configuration. */
 enum { USE_NONE, USE_KNOWN, USE_ROUTED };
 /* Bound of colors times tiles, which bounds memory: 180 colors on a whole wafer. */
-enum { MARGIN = 1, MOST_USES = 1 << 27, MOST_COLORS = 1 << 12 };
+enum { LEAST_MARGIN = 1, MOST_USES = 1 << 27, MOST_COLORS = 1 << 12 };
 
 /* Who has set the route of a net in a tile. */
 typedef struct { const char *name; Span span; uint32_t color; bool is_port; } Painter;
@@ -26,7 +27,7 @@ typedef struct {
   RegionLayout *l;
   LayoutResult *out;
   Arena *arena;
-  uint32_t width, height, n_tiles;
+  uint32_t width, height, n_tiles, margin;
   uint32_t *region_of;         /* by tile: region + 1, or 0 */
   uint32_t n_nets;
   uint32_t *net_of;            /* by color of the layout */
@@ -39,14 +40,13 @@ typedef struct {
   bool *is_host;               /* by tile: the host's end of a stream */
   uint32_t *from;              /* breadth-first search: tile before + 1 */
   uint32_t *queue;
-  Port sides[PORT_RAMP];       /* as the search tries them: of shortest ways it finds the first */
 } Plan;
 
 /* ---- the grid ---------------------------------------------------------------------------- */
 
 static uint32_t tile_at(const Plan *p, uint32_t x, uint32_t y)
 {
-  return (y + MARGIN) * p->width + x + MARGIN;
+  return (y + p->margin) * p->width + x + p->margin;
 }
 
 /* The neighbour; UINT32_MAX beyond the grid. */
@@ -64,8 +64,8 @@ static uint32_t tile_beside(const Plan *p, uint32_t tile, Port port)
 
 static const char *tile_text(const Plan *p, uint32_t tile)
 {
-  return arena_printf(p->arena, "%d,%d", (int)(tile % p->width) - MARGIN,
-                      (int)(tile / p->width) - MARGIN);
+  return arena_printf(p->arena, "%d,%d", (int)(tile % p->width - p->margin),
+                      (int)(tile / p->width - p->margin));
 }
 
 /* Where a host script says the other of two things, if that is somewhere else. */
@@ -73,6 +73,45 @@ static void note_first(const Plan *p, Span at, Span first)
 {
   if (first.off != at.off)
     diag_first_here(p->l->session->diags, first);
+}
+
+/* Tiles of ports that face each other. */
+static bool is_adjoining(const RegionLayout *l, const RegionPort *a, const RegionPort *b)
+{
+  const RegionRect *r = &l->regions[a->region].rect, *q = &l->regions[b->region].rect;
+  switch (a->edge) {
+  case PORT_NORTH: return b->edge == PORT_SOUTH && q->y + q->height == r->y;
+  case PORT_SOUTH: return b->edge == PORT_NORTH && r->y + r->height == q->y;
+  case PORT_WEST: return b->edge == PORT_EAST && q->x + q->width == r->x;
+  case PORT_EAST: return b->edge == PORT_WEST && r->x + r->width == q->x;
+  case PORT_RAMP: case PORT_COUNT: default: return false;
+  }
+}
+
+/* So many paths of one color may have to go around the outermost region, and a cut beside them. */
+static uint32_t margin_of(const Plan *p)
+{
+  uint32_t margin = LEAST_MARGIN;
+  for (uint32_t i = 0; i < p->l->n_connections; i++) {
+    const RegionPort *a = &p->l->ports[p->l->connections[i].from];
+    const RegionPort *b = &p->l->ports[p->l->connections[i].to];
+    if (a->count > 1 && a->count >= margin && !is_adjoining(p->l, a, b))
+      margin = a->count + 1;
+  }
+  return margin;
+}
+
+static void set_size(Plan *p, uint32_t right, uint32_t bottom, uint32_t margin)
+{
+  p->margin = margin;
+  p->width = right + 2 * margin;
+  p->height = bottom + 2 * margin;
+  p->n_tiles = p->width * p->height;
+}
+
+static bool is_too_large(const Plan *p)
+{
+  return p->l->n_colors > MOST_COLORS || (uint64_t)p->n_tiles * p->l->n_colors > MOST_USES;
 }
 
 static bool make_grid(Plan *p)
@@ -88,10 +127,10 @@ static bool make_grid(Plan *p)
     right = l->streams[i].has_place && l->streams[i].x >= right ? l->streams[i].x + 1 : right;
     bottom = l->streams[i].has_place && l->streams[i].y >= bottom ? l->streams[i].y + 1 : bottom;
   }
-  p->width = right + 2 * MARGIN;
-  p->height = bottom + 2 * MARGIN;
-  p->n_tiles = p->width * p->height;
-  if (l->n_colors > MOST_COLORS || (uint64_t)p->n_tiles * l->n_colors > MOST_USES) {
+  set_size(p, right, bottom, margin_of(p));
+  if (is_too_large(p))
+    set_size(p, right, bottom, LEAST_MARGIN);
+  if (is_too_large(p)) {
     diag_layout_too_large(l->session->diags, l->span, l->n_colors, p->n_tiles);
     return false;
   }
@@ -305,8 +344,8 @@ static uint32_t search_way(Plan *p, uint32_t net, uint32_t start, IsGoal *is_goa
     uint32_t tile = p->queue[head++];
     if (is_goal(p, tile, goal))
       return tile;
-    for (unsigned i = 0; i < PORT_RAMP; i++) {
-      uint32_t next = tile_beside(p, tile, p->sides[i]);
+    for (Port side = PORT_NORTH; side < PORT_RAMP; side++) {
+      uint32_t next = tile_beside(p, tile, side);
       if (next == UINT32_MAX || p->from[next] || p->uses[net][next] != USE_NONE ||
           (!through_regions && p->region_of[next]))
         continue;
@@ -359,51 +398,84 @@ static bool connect_tiles(Plan *p, uint32_t net, uint32_t from, Port out, uint32
   return true;
 }
 
-/* The sides in their usual order, or with one of them first or last. */
-typedef enum { SIDES_USUAL, SIDE_FIRST, SIDE_LAST, SIDE_ORDERS } SideOrder;
-
-static void order_sides(Plan *p, SideOrder order, Port side)
+/* Connects the tiles of two ports one after the other, or says which one finds no way. */
+static bool connect_lanes(Plan *p, const RegionPort *a, const RegionPort *b, uint32_t *stuck)
 {
-  unsigned n = 0;
-  if (order == SIDE_FIRST)
-    p->sides[n++] = side;
-  for (Port port = PORT_NORTH; port < PORT_RAMP; port++)
-    if (order == SIDES_USUAL || port != side)
-      p->sides[n++] = port;
-  if (order == SIDE_LAST)
-    p->sides[n++] = side;
-}
-
-/* Connects the tiles of two ports, or says which one finds no way. */
-static bool connect_lanes(Plan *p, const RegionPort *a, const RegionPort *b, bool from_the_end,
-                          uint32_t *stuck)
-{
-  for (uint32_t k = 0; k < a->count; k++) {
-    uint32_t lane = from_the_end ? a->count - 1 - k : k;
+  for (uint32_t lane = 0; lane < a->count; lane++)
     if (!connect_tiles(p, p->net_of[a->color], port_tile(p, a, lane), a->edge,
                        port_tile(p, b, lane), b->edge)) {
       *stuck = lane;
       return false;
     }
+  return true;
+}
+
+/* The same for all tiles at once. */
+static bool connect_together(Plan *p, const RegionPort *a, const RegionPort *b,
+                             bool through_regions)
+{
+  uint32_t net = p->net_of[a->color];
+  uint32_t *starts = arena_many(p->arena, uint32_t, a->count);
+  uint32_t *goals = arena_many(p->arena, uint32_t, a->count);
+  bool *is_closed = arena_many(p->arena, bool, p->n_tiles);
+  for (uint32_t tile = 0; tile < p->n_tiles; tile++)
+    is_closed[tile] = p->uses[net][tile] != USE_NONE || (!through_regions && p->region_of[tile]);
+  for (uint32_t lane = 0; lane < a->count; lane++) {
+    starts[lane] = tile_beside(p, port_tile(p, a, lane), a->edge);
+    goals[lane] = tile_beside(p, port_tile(p, b, lane), b->edge);
   }
+  LaneSearch search = {p->width, p->height, is_closed, a->count, starts, goals,
+                       starts[1] - starts[0], goals[1] - goals[0]};
+  const uint32_t *before = lanes_find(p->arena, &search);
+  if (!before)
+    return false;
+  memcpy(p->from, before, p->n_tiles * sizeof *p->from);
+  for (uint32_t lane = 0; lane < a->count; lane++)
+    route_path(p, net, goals[lane], port_opposite(a->edge), port_opposite(b->edge), false);
   return true;
 }
 
 /* Lanes of one color cannot cross, and where one goes decides whether the next finds a way: if they
- * get stuck they are laid anew, from the other end or with their bends elsewhere. */
+ * get stuck they are laid anew, together. */
 static bool connect_port(Plan *p, const RegionPort *a, const RegionPort *b, uint32_t *stuck)
 {
   uint32_t *uses = p->uses[p->net_of[a->color]];
-  uint32_t other, attempts = a->count > 1 ? 2 * SIDE_ORDERS : 1;
   memcpy(p->uses_before, uses, p->n_tiles * sizeof *uses);
-  bool done = connect_lanes(p, a, b, false, stuck);
-  for (unsigned attempt = 1; !done && attempt < attempts; attempt++) {
+  bool done = connect_lanes(p, a, b, stuck);
+  for (unsigned through = 0; a->count > 1 && !done && through < 2; through++) {
     memcpy(uses, p->uses_before, p->n_tiles * sizeof *uses);
-    order_sides(p, (SideOrder)(attempt / 2), a->edge);
-    done = connect_lanes(p, a, b, attempt % 2, &other);
+    done = connect_together(p, a, b, through);
   }
-  order_sides(p, SIDES_USUAL, a->edge);
   return done;
+}
+
+/* Between these edges some paths would cross, unless they are two, which may go past a region on
+ * both sides: seen from above, the tiles of the one run around their region as those of the other
+ * do. */
+static bool is_crossing(Port a, Port b)
+{
+  bool a_clockwise = a == PORT_EAST || a == PORT_NORTH;
+  bool b_clockwise = b == PORT_EAST || b == PORT_NORTH;
+  return a_clockwise == b_clockwise;
+}
+
+static const char *edge_name(Port edge)
+{
+  switch (edge) {
+  case PORT_NORTH: return "TOP";
+  case PORT_SOUTH: return "BOTTOM";
+  case PORT_WEST: return "LEFT";
+  case PORT_EAST: return "RIGHT";
+  case PORT_RAMP: case PORT_COUNT: default: ICE("no edge");
+  }
+}
+
+static void note_crossing(const RegionLayout *l, const RegionPort *a, const RegionPort *b)
+{
+  bool needs_left = a->edge == PORT_EAST || a->edge == PORT_NORTH;
+  if (a->count > 2 && is_crossing(a->edge, b->edge))
+    diag_lanes_cross(l->session->diags, b->span, edge_name(a->edge), edge_name(b->edge),
+                     needs_left ? "LEFT or BOTTOM" : "RIGHT or TOP");
 }
 
 /* Ports of one region on the same side that are joined to others need colors of their own. */
@@ -421,7 +493,6 @@ static void note_ports_alike(const RegionLayout *l, const RegionPort *port)
 static bool connect_ports(Plan *p)
 {
   RegionLayout *l = p->l;
-  order_sides(p, SIDES_USUAL, PORT_NORTH);
   for (uint32_t i = 0; i < l->n_connections; i++) {
     const RegionPort *a = &l->ports[l->connections[i].from];
     const RegionPort *b = &l->ports[l->connections[i].to];
@@ -429,6 +500,7 @@ static bool connect_ports(Plan *p)
     if (!connect_port(p, a, b, &stuck)) {
       diag_no_path(l->session->diags, l->connections[i].span, l->colors[a->color].name,
                    tile_text(p, port_tile(p, a, stuck)), tile_text(p, port_tile(p, b, stuck)));
+      note_crossing(l, a, b);
       note_ports_alike(l, a);
       note_ports_alike(l, b);
       return false;
@@ -587,8 +659,8 @@ static Used used_part(const Plan *p)
     bottom = y > bottom ? y : bottom;
   }
   /* The layout's own (0, 0) stays where it is unless something lies before it. */
-  left = left < MARGIN ? left : MARGIN;
-  top = top < MARGIN ? top : MARGIN;
+  left = left < p->margin ? left : p->margin;
+  top = top < p->margin ? top : p->margin;
   return (Used){left, top, right + 1 - left, bottom + 1 - top};
 }
 
@@ -687,8 +759,8 @@ static bool fill_region(Plan *p, const Region *region, Used used)
   BoundParams bound = bound_params_create(p->arena, region->n_params);
   for (uint32_t k = 0; k < region->rect.width * region->rect.height; k++) {
     uint32_t x = k % region->rect.width, y = k / region->rect.width;
-    uint32_t t = (region->rect.y + y + MARGIN - used.y) * used.width + region->rect.x + x + MARGIN -
-                 used.x;
+    uint32_t t = (region->rect.y + y + p->margin - used.y) * used.width + region->rect.x + x +
+                 p->margin - used.x;
     LayoutTile *tile = &p->out->tiles[t];
     *tile = (LayoutTile){.ast = ast, .params = tile_params(p, region, x, y, &bound),
                          .span = region->span};
@@ -763,8 +835,8 @@ static void fill_colors(Plan *p, Used used)
 static bool fill_result(Plan *p)
 {
   Used used = used_part(p);
-  p->out->origin_x = MARGIN - used.x;
-  p->out->origin_y = MARGIN - used.y;
+  p->out->origin_x = p->margin - used.x;
+  p->out->origin_y = p->margin - used.y;
   layout_set_rectangle(p->l->session, p->out, used.width, used.height, p->l->span);
   list_bindings(p);
   for (uint32_t i = 0; i < p->l->n_regions; i++)
