@@ -174,11 +174,11 @@ static void note_parameter(Sema *s, const NodeParam *p)
   diag_parameter_here(s->diags, p->head.span, name);
 }
 
-/* The type of a parameter, which exists at compile time only, may follow from another argument. */
-static void note_comptime_type(Sema *s, const NodeParam *p, PoolId type, Span call)
+/* The type of a parameter exists at compile time only.  `follows`: from another argument. */
+static void note_comptime_type(Sema *s, const NodeParam *p, PoolId type, bool follows, Span call)
 {
   diag_parameter_of_type(s->diags, p->head.span, sema_text(s, p->name.text), type);
-  if (pool_eq(type, POOL(COMPTIME_INT)) || pool_eq(type, POOL(COMPTIME_FLOAT)))
+  if (follows && (pool_eq(type, POOL(COMPTIME_INT)) || pool_eq(type, POOL(COMPTIME_FLOAT))))
     diag_number_decides_type(s->diags, call);
 }
 
@@ -188,7 +188,8 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
   bool is_any = p->type->kind == ND_ANYTYPE;
   PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.params[i];
   PoolId type = is_any ? POOL(NONE) : declared;
-  if (!is_any && is_generic && pool_eq(declared, POOL(ANYTYPE))) {
+  bool follows = !is_any && is_generic && pool_eq(declared, POOL(ANYTYPE));
+  if (follows) {
     type = signature_type(s, b, p->type, i);
     if (pool_eq(type, POOL(POISON_TYPE)))
       return false;
@@ -201,7 +202,7 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
     if (p->is_comptime)
       note_parameter(s, p);
     else if (has_comptime_type)
-      note_comptime_type(s, p, type, src->at);
+      note_comptime_type(s, p, type, follows, src->at);
   }
   if (p->is_comptime && !operand_is_poison(o) && o.kind != OPR_COMPTIME) {
     operand_report_run_time(s, &o);
