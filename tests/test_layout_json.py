@@ -372,13 +372,15 @@ def test_lanes_of_one_color_keep_out_of_each_others_way(tmp_path, edges, x, y, a
             else:
                 routing = routing.set_output([Route.RAMP])
             return make(c, edge, [routing], 5)
-        layout.connect(lanes("from", FROM_X, FROM_Y, Edge.FROM, 1), lanes("to", TO_X, TO_Y, Edge.TO, 0))
+        layout.connect(lanes("from", FROM_X, FROM_Y, Edge.FROM, 1),
+                       lanes("to", TO_X, TO_Y, Edge.TO, 0))
         runtime = started()
         runtime.stop()
         for i in range(4):
             at = (TO_X + i, TO_Y) if Edge.TO in (Edge.TOP, Edge.BOTTOM) else (TO_X, TO_Y + i)
             assert (runtime.read_symbol(*at, "data", "uint32") == 100 * i + np.arange(5)).all(), i
-        """.replace("FROM_X", str(at[0])).replace("FROM_Y", str(at[1])).replace("FROM", edges[0]).replace("Edge.TO,", f"Edge.{edges[1]},")
+        """.replace("FROM_X", str(at[0])).replace("FROM_Y", str(at[1]))
+        .replace("FROM", edges[0]).replace("Edge.TO,", f"Edge.{edges[1]},")
         .replace("Edge.TO ", f"Edge.{edges[1]} ").replace("TO_X", str(x)).replace("TO_Y", str(y)))
 
 
@@ -415,6 +417,44 @@ def test_painted_routes_carry_a_stream_to_its_own_place(tmp_path):
         """)
     streams = json.loads((tmp_path / "out" / "out.json").read_text())["layout"]["streams"]
     assert (streams["chain.tx"]["x"], streams["chain.tx"]["y"]) == (3, 3)
+
+
+def test_a_stream_goes_to_a_file_later(tmp_path):
+    """The words are there when the operation is done: after task_wait, a true is_task_done or stop.
+    Without a number they are all those of the port."""
+    script(tmp_path, """
+        import os
+        a_in, a_out = step("a", 1, 1, 5, size=3)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(a_out)
+        words = np.array([1, 2, 3], np.uint32)
+        for wait in ("task_wait", "is_task_done", "stop"):
+            runtime = started()
+            task = runtime.receive_tofile(back, wait, nonblock=True)
+            assert np.fromfile(wait, np.uint32).size == 0
+            runtime.send(to, words)
+            os.makedirs("elsewhere", exist_ok=True)
+            os.chdir("elsewhere")
+            if wait == "task_wait":
+                runtime.task_wait(task)
+            while wait == "is_task_done" and not runtime.is_task_done(task):
+                pass
+            os.chdir("..")
+            if wait == "stop":
+                runtime.stop()
+            assert (np.fromfile(wait, np.uint32) == words + 5).all()
+            if wait != "stop":
+                runtime.stop()
+        runtime = started()
+        runtime.send(to, words, nonblock=True)
+        runtime.receive_tofile(back, open("open", "wb"), 2)
+        assert (np.fromfile("open", np.uint32) == words[:2] + 5).all()
+        try:
+            runtime.receive_tofile(back, "nowhere/words", 1)
+        except FileNotFoundError:
+            runtime.receive_tofile(back, "last", 1)
+        runtime.stop()
+        assert np.fromfile("last", np.uint32) == 8
+        """)
 
 
 def test_regions_are_stacked(tmp_path):

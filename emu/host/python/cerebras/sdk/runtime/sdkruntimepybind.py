@@ -106,6 +106,12 @@ class Task:
         self._is_command = is_command
         self._buffer = buffer      # keeps the memory that the emulator reads or fills
         self.fills = fills         # that memory is an array of the script's
+        self._file = None          # what the words go to when the operation is done
+
+    def write_file(self):
+        file, self._file = self._file, None
+        if file is not None:
+            self._buffer.tofile(file)
 
 
 _TILE = re.compile(r"\bP\d+\.\d+\b")       # as reports name it
@@ -248,6 +254,8 @@ class SdkRuntime(Tiles):
             self._state = "stopped"
             return
         self._call(self._library.wse_finish)
+        for task in self._pending.values():
+            task.write_file()
         self._pending.clear()
         self._end()
         if self._config.dump_core:
@@ -475,6 +483,7 @@ class SdkRuntime(Tiles):
             for other in [n for n, t in self._pending.items() if t._is_command and n <= number]:
                 del self._pending[other]
         self._pending.pop(number, None)
+        task.write_file()
 
     def is_task_done(self, task):
         """Whether the operation is done; each question lets the device go on for a while."""
@@ -540,12 +549,22 @@ class SdkRuntime(Tiles):
                            f"{transfer.elements} wavelets", True)
         return self._submit(self._library.wse_d2h, transfer, words, nonblock)
 
-    def receive_tofile(self, port, file, n_wavelets, *, nonblock=False):
-        """Writes the words of an output stream to a file; they are there when this returns."""
-        del nonblock
+    def receive_tofile(self, port, file, n_wavelets=None, *, nonblock=False):
+        """Writes words of an output stream, all that its port has unless a number is given, to a
+        file, when the operation is done.  The file is made or emptied here."""
+        self._running("receive_tofile")
+        nonblock = flag("nonblock", nonblock)
+        if n_wavelets is None:
+            n_wavelets = self._stream(port)[1]["size"]
         words = np.zeros(whole("n_wavelets", n_wavelets, 1), np.uint32)
-        task = self.receive(port, words, nonblock=False)
-        words.tofile(file)
+        if not hasattr(file, "write"):
+            file = os.path.abspath(file)       # the script may change its folder until then
+            with open(file, "wb"):
+                pass
+        task = self.receive(port, words, nonblock=True)
+        task._file = file
+        if not nonblock:
+            self.task_wait(task)
         return task
 
     def _stream(self, port):
