@@ -392,14 +392,13 @@ typedef struct {
   uint32_t first, end;           /* instructions */
   uint32_t next[2];              /* successors, IR_NO_ID none */
   uint32_t loop_depth;
-  uint64_t *live_out;            /* a bit per register of `across`: see flow_live_out */
+  uint32_t *live_out;            /* indexes of the virtual registers that live where it ends */
+  uint32_t n_live_out;
 } FlowBlock;
 typedef struct {
   Arena *arena;
   uint32_t n_blocks, n_words;    /* words of a set of virtual registers */
   FlowBlock *blocks;
-  uint32_t n_across;             /* registers that some block reads before it writes them: only */
-  uint32_t *across;              /* these live from block to block, and most do not */
 } Flow;
 void flow_build(Flow *flow, const MFunc *mf, Arena *arena);
 /* How often the code of the block runs, as a guess. */

@@ -78,16 +78,59 @@ double flow_weight(const FlowBlock *block)
 
 /* ---- liveness ------------------------------------------------------------------------------- */
 
-/* Finds the registers that a block reads before it writes them.  Their numbers from 1 on, by
- * register; 0: the others. */
-static uint32_t *find_across(Flow *flow, const MFunc *mf)
+/* Most registers live within a block, and most of the others at the ends of few blocks.  So a walk
+ * goes back from where a block needs a register to where another one writes it: time and memory are
+ * those of the answer, where sets for each block would grow with blocks times registers. */
+
+typedef struct { uint32_t block, next; } Mention;     /* next: of the same register, index + 1 */
+
+typedef struct {
+  const MFunc *mf;
+  Flow *flow;
+  Arena *scratch;
+  uint32_t *first_pred, *preds;        /* by block + 1; those of all blocks */
+  uint32_t *first_read, *first_write;  /* by register: in `mentions`, index + 1 */
+  Mention *mentions;                   /* blocks that read it first; that write it */
+  uint32_t *written, *lives;           /* by block: the last register + 1 found to be written there;
+                                        * found to live at its end */
+  Mention *ends;                       /* a block and a register that lives at its end */
+  uint32_t *waiting;                   /* blocks at whose start the register lives */
+} Liveness;
+
+static void find_preds(Liveness *l)
 {
-  uint32_t n = (uint32_t)arrlenu(mf->vregs);
-  uint32_t *number = arena_many(flow->arena, uint32_t, n);
-  uint32_t *written = arena_many(flow->arena, uint32_t, n);   /* the last block + 1 that did */
-  flow->across = arena_many(flow->arena, uint32_t, n);
+  const Flow *flow = l->flow;
+  l->first_pred = arena_many(l->scratch, uint32_t, flow->n_blocks + 2);
+  l->preds = arena_many(l->scratch, uint32_t, 2 * flow->n_blocks + 1);
   for (uint32_t b = 0; b < flow->n_blocks; b++)
-    for (uint32_t i = flow->blocks[b].first; i < flow->blocks[b].end; i++) {
+    for (unsigned k = 0; k < 2; k++)
+      if (flow->blocks[b].next[k] != IR_NO_ID)
+        l->first_pred[flow->blocks[b].next[k] + 2]++;
+  for (uint32_t b = 2; b < flow->n_blocks + 2; b++)
+    l->first_pred[b] += l->first_pred[b - 1];
+  for (uint32_t b = 0; b < flow->n_blocks; b++)
+    for (unsigned k = 0; k < 2; k++)
+      if (flow->blocks[b].next[k] != IR_NO_ID)
+        l->preds[l->first_pred[flow->blocks[b].next[k] + 1]++] = b;
+}
+
+/* Notes the block with the register, unless it was the last one noted. */
+static void add_mention(Liveness *l, uint32_t *first, uint32_t block)
+{
+  if (*first && l->mentions[*first - 1].block == block)
+    return;
+  arrput(l->mentions, ((Mention){block, *first}));
+  *first = (uint32_t)arrlenu(l->mentions);
+}
+
+static void find_mentions(Liveness *l)
+{
+  const MFunc *mf = l->mf;
+  uint32_t n = (uint32_t)arrlenu(mf->vregs);
+  l->first_read = arena_many(l->scratch, uint32_t, n);
+  l->first_write = arena_many(l->scratch, uint32_t, n);
+  for (uint32_t b = 0; b < l->flow->n_blocks; b++)
+    for (uint32_t i = l->flow->blocks[b].first; i < l->flow->blocks[b].end; i++) {
       MOperand ops[MOST_OPERANDS];
       unsigned n_ops = mi_operands(&mf->code[i], ops);
       for (unsigned k = 0; k < 2 * n_ops; k++) {          /* what it reads, then what it writes */
@@ -95,70 +138,75 @@ static uint32_t *find_across(Flow *flow, const MFunc *mf)
         Reg r = mf->code[i].r[op->slot];
         if (!reg_is_virtual(r))
           continue;
-        uint32_t v = reg_id(r) - FIRST_VREG;
+        uint32_t v = reg_id(r) - FIRST_VREG, write = l->first_write[v];
         if (k >= n_ops && op->def)
-          written[v] = b + 1;
-        if (k >= n_ops || !op->use || written[v] == b + 1 || number[v])
-          continue;
-        flow->across[flow->n_across++] = v;
-        number[v] = flow->n_across;
+          add_mention(l, &l->first_write[v], b);
+        else if (k < n_ops && op->use && !(write && l->mentions[write - 1].block == b))
+          add_mention(l, &l->first_read[v], b);
       }
     }
-  return number;
 }
 
-typedef struct { uint64_t *uses, *defs, *live_in; } BlockSets;
-
-/* The number of a register's bit, from 1 on; 0: it has none. */
-static uint32_t number_of(const uint32_t *number, Reg r)
+static void follow_register(Liveness *l, uint32_t v)
 {
-  return reg_is_virtual(r) ? number[reg_id(r) - FIRST_VREG] : 0;
-}
-
-static void local_sets(const MFunc *mf, const FlowBlock *block, const uint32_t *number,
-                       BlockSets *sets)
-{
-  for (uint32_t i = block->end; i-- > block->first;) {
-    MOperand ops[MOST_OPERANDS];
-    unsigned n = mi_operands(&mf->code[i], ops);
-    for (unsigned k = 0; k < n; k++) {
-      uint32_t bit = number_of(number, mf->code[i].r[ops[k].slot]);
-      if (!ops[k].def || !bit)
+  for (uint32_t m = l->first_write[v]; m; m = l->mentions[m - 1].next)
+    l->written[l->mentions[m - 1].block] = v + 1;
+  for (uint32_t m = l->first_read[v]; m; m = l->mentions[m - 1].next)
+    arrput(l->waiting, l->mentions[m - 1].block);
+  while (arrlenu(l->waiting)) {
+    uint32_t b = arrpop(l->waiting);
+    for (uint32_t p = l->first_pred[b]; p < l->first_pred[b + 1]; p++) {
+      uint32_t pred = l->preds[p];
+      if (l->lives[pred] == v + 1)
         continue;
-      bit_set(sets->defs, bit - 1);
-      bit_clear(sets->uses, bit - 1);
-    }
-    for (unsigned k = 0; k < n; k++) {
-      uint32_t bit = number_of(number, mf->code[i].r[ops[k].slot]);
-      if (ops[k].use && bit)
-        bit_set(sets->uses, bit - 1);
+      l->lives[pred] = v + 1;
+      arrput(l->ends, ((Mention){pred, v}));
+      if (l->written[pred] != v + 1)
+        arrput(l->waiting, pred);
     }
   }
 }
 
-static bool update_block(Flow *flow, BlockSets *sets, uint32_t b)
+/* Gives each block its part of the list. */
+static void share_ends(const Liveness *l)
 {
-  FlowBlock *block = &flow->blocks[b];
-  bool changed = false;
-  for (uint32_t w = 0; w < (flow->n_across + 63) / 64; w++) {
-    uint64_t out = 0;
-    for (unsigned k = 0; k < 2; k++)
-      if (block->next[k] != IR_NO_ID)
-        out |= sets[block->next[k]].live_in[w];
-    block->live_out[w] = out;
-    uint64_t in = sets[b].uses[w] | (out & ~sets[b].defs[w]);
-    changed |= in != sets[b].live_in[w];
-    sets[b].live_in[w] = in;
+  Flow *flow = l->flow;
+  for (size_t i = 0; i < arrlenu(l->ends); i++)
+    flow->blocks[l->ends[i].block].n_live_out++;
+  uint32_t *all = arena_many(flow->arena, uint32_t, arrlenu(l->ends));
+  for (uint32_t b = 0; b < flow->n_blocks; b++) {
+    flow->blocks[b].live_out = all;
+    all += flow->blocks[b].n_live_out;
+    flow->blocks[b].n_live_out = 0;
   }
-  return changed;
+  for (size_t i = 0; i < arrlenu(l->ends); i++) {
+    FlowBlock *block = &flow->blocks[l->ends[i].block];
+    block->live_out[block->n_live_out++] = l->ends[i].next;
+  }
+}
+
+static void find_lives(Flow *flow, const MFunc *mf)
+{
+  Liveness l = {.mf = mf, .flow = flow, .scratch = arena_create("lives of registers")};
+  l.written = arena_many(l.scratch, uint32_t, flow->n_blocks);
+  l.lives = arena_many(l.scratch, uint32_t, flow->n_blocks);
+  find_preds(&l);
+  find_mentions(&l);
+  for (uint32_t v = 0; v < arrlenu(mf->vregs); v++)
+    if (l.first_read[v])
+      follow_register(&l, v);
+  share_ends(&l);
+  arrfree(l.mentions);
+  arrfree(l.ends);
+  arrfree(l.waiting);
+  arena_destroy(l.scratch);
 }
 
 void flow_live_out(const Flow *flow, const FlowBlock *block, uint64_t *live)
 {
   memset(live, 0, sizeof *live * flow->n_words);
-  for (uint32_t w = 0; w < (flow->n_across + 63) / 64; w++)
-    for (uint64_t bits = block->live_out[w]; bits; bits &= bits - 1)
-      bit_set(live, flow->across[w * 64 + (uint32_t)__builtin_ctzll(bits)]);
+  for (uint32_t i = 0; i < block->n_live_out; i++)
+    bit_set(live, block->live_out[i]);
 }
 
 void flow_build(Flow *flow, const MFunc *mf, Arena *arena)
@@ -171,19 +219,5 @@ void flow_build(Flow *flow, const MFunc *mf, Arena *arena)
   split_blocks(flow, mf, block_of_label);
   link_blocks(flow, mf, block_of_label);
   find_loops(flow);
-  const uint32_t *number = find_across(flow, mf);
-  size_t n_words = (flow->n_across + 63) / 64;
-  BlockSets *sets = arena_many(arena, BlockSets, flow->n_blocks);
-  for (uint32_t b = 0; b < flow->n_blocks; b++) {
-    uint64_t *words = arena_many(arena, uint64_t, 4 * n_words + 1);
-    sets[b] = (BlockSets){words, words + n_words, words + 2 * n_words};
-    flow->blocks[b].live_out = words + 3 * n_words;
-    local_sets(mf, &flow->blocks[b], number, &sets[b]);
-  }
-  bool again = true;
-  while (again) {
-    again = false;
-    for (uint32_t b = flow->n_blocks; b-- > 0;)
-      again |= update_block(flow, sets, b);
-  }
+  find_lives(flow, mf);
 }

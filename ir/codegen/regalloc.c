@@ -48,31 +48,32 @@ typedef struct {
   Flow flow;
   uint32_t n;
   RegNode *nodes;
-  uint64_t *matrix;        /* interference, lower triangle */
   uint16_t allocatable;
   bool joins_all;          /* copies; a cautious round joins only what surely finds a colour */
 } Alloc;
 
 /* ---- interference --------------------------------------------------------------------------- */
 
-static size_t matrix_bit(uint32_t a, uint32_t b)
-{
-  uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
-  return (size_t)hi * (hi + 1) / 2 + lo;
-}
-
+/* One of the two has a short list nearly always, for most registers live for a few instructions: a
+ * bit for each two of them would take more room than the code from 10,000 registers on. */
 static bool is_edge(const Alloc *a, uint32_t x, uint32_t y)
 {
-  size_t bit = matrix_bit(x, y);
-  return a->matrix[bit / 64] >> (bit % 64) & 1;
+  if (arrlenu(a->nodes[y].neighbours) < arrlenu(a->nodes[x].neighbours)) {
+    uint32_t other = x;
+    x = y;
+    y = other;
+  }
+  const uint32_t *list = a->nodes[x].neighbours;
+  for (size_t i = 0, n = arrlenu(list); i < n; i++)
+    if (list[i] == y)
+      return true;
+  return false;
 }
 
 static void add_edge(Alloc *a, uint32_t x, uint32_t y)
 {
   if (x == y || is_edge(a, x, y))
     return;
-  size_t bit = matrix_bit(x, y);
-  a->matrix[bit / 64] |= UINT64_C(1) << (bit % 64);
   arrput(a->nodes[x].neighbours, y);
   arrput(a->nodes[y].neighbours, x);
 }
@@ -627,7 +628,6 @@ static void start_round(Alloc *a, Cg *cg, MFunc *mf)
   a->allocatable = (uint16_t)~reg_mask(cg->machine->sp_register);
   flow_build(&a->flow, mf, a->arena);
   a->nodes = arena_many(a->arena, RegNode, a->n + 1);
-  a->matrix = arena_many(a->arena, uint64_t, ((size_t)a->n * (a->n + 1) / 2 + 63) / 64 + 1);
   for (uint32_t v = 0; v < a->n; v++) {
     a->nodes[v].alias = v;
     a->nodes[v].color = -1;

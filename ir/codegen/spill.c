@@ -289,9 +289,8 @@ static void walk_insn(Crowd *c, uint32_t at, double weight)
 
 static void walk_block(Crowd *c, const FlowBlock *block)
 {
-  for (uint32_t w = 0; w < (c->flow.n_across + 63) / 64; w++)
-    for (uint64_t bits = block->live_out[w]; bits; bits &= bits - 1)
-      begin_life(c, c->flow.across[w * 64 + (uint32_t)__builtin_ctzll(bits)], block->end);
+  for (uint32_t i = 0; i < block->n_live_out; i++)
+    begin_life(c, block->live_out[i], block->end);
   note_words(c, block->end);
   for (uint32_t i = block->end; i-- > block->first;)
     walk_insn(c, i, flow_weight(block));

@@ -58,7 +58,6 @@ typedef struct {
   uint32_t *first_home, *next_home;   /* those of a virtual register, by index + 1 */
   size_t n_words;
   uint64_t *marks;
-  uint64_t *live;            /* virtual registers at the end of the block */
   bool changed;              /* since the last instruction was marked */
 } HomeMarks;
 
@@ -77,15 +76,13 @@ static void mark_register(HomeMarks *m, Reg r, bool is_live)
   }
 }
 
-static void mark_block(HomeMarks *m, const Flow *flow, const FlowBlock *block)
+static void mark_block(HomeMarks *m, const FlowBlock *block)
 {
   MFunc *mf = m->mf;
   uint64_t *kept = NULL;
-  flow_live_out(flow, block, m->live);
   memset(m->marks, 0, m->n_words * sizeof *m->marks);
-  for (size_t h = 0; h < arrlenu(mf->homes); h++)
-    if (is_marked(&mf->homes[h]) && bit_get(m->live, reg_id(mf->homes[h].reg) - FIRST_VREG))
-      bit_set(m->marks, (uint32_t)h);
+  for (uint32_t i = 0; i < block->n_live_out; i++)
+    mark_register(m, (Reg)(FIRST_VREG + block->live_out[i]), true);
   m->changed = true;
   for (uint32_t i = block->end; i-- > block->first;) {
     MOperand ops[MOST_OPERANDS];
@@ -125,9 +122,8 @@ void variables_mark(MFunc *mf, Arena *arena)
   if (any) {
     Flow flow;
     flow_build(&flow, mf, scratch);
-    m.live = arena_many(scratch, uint64_t, flow.n_words + 1);
     for (uint32_t b = 0; b < flow.n_blocks; b++)
-      mark_block(&m, &flow, &flow.blocks[b]);
+      mark_block(&m, &flow.blocks[b]);
   }
   arena_destroy(scratch);
 }
