@@ -14,18 +14,34 @@ enum { THREAD_RANKS = 8 };
 /* What one thread has sent to another and not been asked for yet. */
 typedef struct { unsigned char **messages; } Mailbox;       /* stb_ds of stb_ds, oldest first */
 
+/* Each process waits at a condition of its own, and a sender wakes the receiver alone: short
+ * programs do little else than exchange messages. */
 static struct {
   pthread_mutex_t lock;
-  pthread_cond_t changed;
+  struct { pthread_cond_t changed; bool waits; } ranks[THREAD_RANKS];
   Mailbox boxes[THREAD_RANKS][THREAD_RANKS][2];   /* from, to; of messages, of edges and gathers */
   PeerVote vote, result;
   unsigned voters, round;
   RankTransport transports[THREAD_RANKS];
   pthread_t threads[THREAD_RANKS];
   unsigned count;
-} rank_threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} rank_threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local unsigned rank_number;
+
+/* Both with the lock held. */
+static void rank_wait(void)
+{
+  rank_threads.ranks[rank_number].waits = true;
+  pthread_cond_wait(&rank_threads.ranks[rank_number].changed, &rank_threads.lock);
+}
+
+static bool rank_stops_waiting(unsigned number)
+{
+  bool waits = rank_threads.ranks[number].waits;
+  rank_threads.ranks[number].waits = false;
+  return waits;
+}
 
 enum { BOX_MESSAGE, BOX_PEER };
 
@@ -38,8 +54,10 @@ static void box_put(unsigned to, unsigned kind, const void *bytes, size_t n)
     arrsetcap(copy, 1);
   pthread_mutex_lock(&rank_threads.lock);
   arrput(rank_threads.boxes[rank_number][to][kind].messages, copy);
-  pthread_cond_broadcast(&rank_threads.changed);
+  bool waits = rank_stops_waiting(to);
   pthread_mutex_unlock(&rank_threads.lock);
+  if (waits)
+    pthread_cond_signal(&rank_threads.ranks[to].changed);
 }
 
 static void box_take(unsigned from, unsigned kind, unsigned char **append_to)
@@ -47,7 +65,7 @@ static void box_take(unsigned from, unsigned kind, unsigned char **append_to)
   Mailbox *box = &rank_threads.boxes[from][rank_number][kind];
   pthread_mutex_lock(&rank_threads.lock);
   while (arrlenu(box->messages) == 0)
-    pthread_cond_wait(&rank_threads.changed, &rank_threads.lock);
+    rank_wait();
   unsigned char *message = box->messages[0];
   arrdel(box->messages, 0);
   pthread_mutex_unlock(&rank_threads.lock);
@@ -69,6 +87,7 @@ static void thread_receive(unsigned from, unsigned char **into)
 
 static void thread_vote(PeerVote *vote)
 {
+  bool waits[THREAD_RANKS] = {false};
   pthread_mutex_lock(&rank_threads.lock);
   PeerVote *all = &rank_threads.vote;
   *all = rank_threads.voters == 0 ? *vote : rank_votes_combine(*all, *vote);
@@ -77,12 +96,16 @@ static void thread_vote(PeerVote *vote)
     rank_threads.result = *all;
     rank_threads.voters = 0;
     rank_threads.round++;
-    pthread_cond_broadcast(&rank_threads.changed);
+    for (unsigned i = 0; i < rank_threads.count; i++)
+      waits[i] = rank_stops_waiting(i);
   }
   while (rank_threads.round == round)
-    pthread_cond_wait(&rank_threads.changed, &rank_threads.lock);
+    rank_wait();
   *vote = rank_threads.result;
   pthread_mutex_unlock(&rank_threads.lock);
+  for (unsigned i = 0; i < rank_threads.count; i++)
+    if (waits[i])
+      pthread_cond_signal(&rank_threads.ranks[i].changed);
 }
 
 static void thread_gather(const void *bytes, size_t n, bool spread, unsigned char **all)
@@ -121,6 +144,8 @@ static void *thread_serve(void *argument)
 static void rank_threads_start(unsigned count)
 {
   rank_threads.count = count;
+  for (unsigned i = 0; i < count; i++)
+    pthread_cond_init(&rank_threads.ranks[i].changed, NULL);
   for (unsigned i = 0; i < count; i++) {
     rank_threads.transports[i] = (RankTransport){
       .number = i, .count = count, .send = thread_send, .receive = thread_receive,
@@ -137,6 +162,8 @@ static void rank_threads_end(void)
   ranks_leave();
   for (unsigned i = 1; i < rank_threads.count; i++)
     pthread_join(rank_threads.threads[i], NULL);
+  for (unsigned i = 0; i < rank_threads.count; i++)
+    pthread_cond_destroy(&rank_threads.ranks[i].changed);
   for (unsigned i = 0; i < THREAD_RANKS; i++)
     for (unsigned k = 0; k < THREAD_RANKS; k++)
       for (unsigned kind = 0; kind < 2; kind++)
