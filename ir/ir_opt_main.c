@@ -6,12 +6,14 @@
 #include <string.h>
 
 enum { EXIT_USAGE = 2 };
-enum { OPT_PASSES = 256, OPT_AT_LEVEL, OPT_DUMP, OPT_LOCS, OPT_ROUND_TRIP, OPT_FORMAT, OPT_HELP };
+enum {
+  OPT_PASSES = 256, OPT_AT_LEVEL, OPT_DUMP, OPT_LOCS, OPT_ROUND_TRIP, OPT_FORMAT, OPT_VERSION
+};
 
 typedef struct {
   const char *path, *passes;
   IrOptOptions opt;
-  bool optimise, locs, round_trip, help;
+  bool optimise, locs, round_trip, help, version;
   DiagFormat format;
 } ToolOptions;
 
@@ -24,7 +26,8 @@ static void print_usage(FILE *out)
         "  --locs              print source locations\n"
         "  --round-trip        print what reading the printed module gives\n"
         "  --diag-format=text|json\n"
-        "  --help              print this and stop\n"
+        "  --version           print the version and stop\n"
+        "  -h, --help          print this and stop\n"
         "passes:\n", out);
   for (size_t i = 0; (name = ir_pass_name(i, &text)); i++)
     fprintf(out, "  %-10s %s\n", name, text);
@@ -51,7 +54,8 @@ static const struct option long_options[] = {
   {"locs", no_argument, NULL, OPT_LOCS},
   {"round-trip", no_argument, NULL, OPT_ROUND_TRIP},
   {"diag-format", required_argument, NULL, OPT_FORMAT},
-  {"help", no_argument, NULL, OPT_HELP},
+  {"version", no_argument, NULL, OPT_VERSION},
+  {"help", no_argument, NULL, 'h'},
   {NULL, 0, NULL, 0},
 };
 
@@ -77,6 +81,7 @@ static int take_option(ToolOptions *o, int code)
   case OPT_FORMAT:
     return parse_format(optarg, &o->format) ? EXIT_SUCCESS
                                             : refuse_value("--diag-format", "text or json", optarg);
+  case OPT_VERSION: o->version = true; return EXIT_SUCCESS;
   default: o->help = true; return EXIT_SUCCESS;
   }
 }
@@ -87,7 +92,7 @@ static int parse_options(int argc, char **argv, ToolOptions *o)
   int code;
   *o = (ToolOptions){.opt = {.level = 1, .dump_to = stdout}};
   opterr = 0;
-  while ((code = getopt_long(argc, argv, ":O:", long_options, NULL)) != -1) {
+  while ((code = getopt_long(argc, argv, ":hO:", long_options, NULL)) != -1) {
     if (code == '?' || code == ':') {
       command_line_report_rejected("ir-opt", code, argv, long_options);
       return EXIT_USAGE;
@@ -97,7 +102,7 @@ static int parse_options(int argc, char **argv, ToolOptions *o)
       return result;
   }
   o->path = argv[optind];
-  if (o->help || optind + 1 == argc)
+  if (o->help || o->version || optind + 1 == argc)
     return EXIT_SUCCESS;
   print_usage(stderr);
   return EXIT_USAGE;
@@ -148,8 +153,11 @@ int main(int argc, char **argv)
   int code = parse_options(argc, argv, &o);
   if (code != EXIT_SUCCESS)
     return code;
-  if (o.help) {
-    print_usage(stdout);
+  if (o.help || o.version) {
+    if (o.help)
+      print_usage(stdout);
+    else
+      printf("ir-opt %s\n", WSE_VERSION);
     return command_line_end("ir-opt", EXIT_SUCCESS);
   }
   Arena *arena = arena_create("module");

@@ -1,5 +1,7 @@
 """What the tools say of options that they do not have, and of output that is lost."""
 
+import re
+
 import pytest
 
 import harness
@@ -34,6 +36,28 @@ def test_help_that_is_lost_is_an_error(tool):
     assert harness.run([harness.tool(tool), "--help"]).out
     ran = harness.run(["bash", "-c", f"{harness.tool(tool)} --help > /dev/full"], expect=1)
     assert "cannot write" in ran.err and "No space left" in ran.err
+
+
+@pytest.mark.parametrize("tool", sorted({*TOOLS} - {"cs_readelf"}))
+def test_the_short_form_of_help_is_help(tool):
+    """Not of cs_readelf, whose -h is the header, as in the vendor's program."""
+    short = harness.run([harness.tool(tool), "-h"])
+    assert short.out == harness.run([harness.tool(tool), "--help"]).out and short.err == ""
+
+
+@pytest.mark.parametrize("tool", sorted({*TOOLS} - {"cs_python"}))
+def test_every_tool_has_a_version(tool):
+    """Not cs_python, whose options are those of Python."""
+    ran = harness.run([harness.tool(tool), "--version"])
+    assert re.fullmatch(rf"{tool} \d+\.\d+\.\d+", ran.out.splitlines()[0]) and ran.err == ""
+
+
+@pytest.mark.parametrize("tool", ["wse-emu", "wse-dbg"])
+@pytest.mark.parametrize("arguments", ["p.bin --frob", "p.bin --print", "p.bin q.bin"])
+def test_a_message_about_the_command_line_names_this_tool(tmp_path, tool, arguments):
+    ran = shell(tmp_path, tool, f"{arguments} < /dev/null")
+    assert ran.code == 1
+    assert {"wse-emu", "wse-dbg"} & set(re.findall(r"wse-\w+", ran.err)) == {tool}
 
 
 def test_an_answer_of_the_model_that_is_lost_is_an_error():

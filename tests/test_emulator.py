@@ -126,7 +126,7 @@ def test_an_output_folder_is_a_program(image, tmp_path):
 def test_version_says_what_cycles_stand_for():
     out = harness.emu("--version").out
     assert re.match(r"wse-emu \d+\.\d+", out)
-    assert "nothing\nverified on hardware by us" in out and "do not run on a wafer" in out
+    assert "Nothing was verified on hardware." in out and "does not run on a wafer" in out
 
 
 def test_help_lists_the_options():

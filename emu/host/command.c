@@ -19,7 +19,7 @@ bool host_command_open(HostCommand *c, int argc, char **argv, const HostCommandT
   Diags *diags = session_diags(c->session);
   if (texts->broken)
     diag_ranks_broken(diags, HOST_NOWHERE, texts->broken);
-  bool ok = !texts->broken && host_options_parse(argc, argv, diags, &c->options);
+  bool ok = !texts->broken && host_options_parse(texts->name, argc, argv, diags, &c->options);
   if (ok && c->options.cluster && !texts->clusters) {
     diag_cluster_refuses(diags, HOST_NOWHERE, texts->name);
     ok = false;

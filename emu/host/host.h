@@ -303,11 +303,13 @@ typedef struct {
   bool has_dap;
   unsigned dap_port;            /* where to wait for a debugger; 0: any */
   bool help, version;
+  const char *tool;             /* that messages name; NULL: wse-emu */
   FILE *out;                    /* for what has no file of its own; NULL: standard output */
 } HostOptions;
 
-/* The whole command line; false after emitting what is wrong. */
-bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *options);
+/* The whole command line of `tool`; false after emitting what is wrong. */
+bool host_options_parse(const char *tool, int argc, char **argv, Diags *diags,
+                        HostOptions *options);
 /* Options of a run, written as in a shell command: they replace what `options` says.  `scratch`
  * holds their texts.  False after emitting what is wrong: a PROG, an action or --help, too. */
 bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOptions *options);

@@ -56,7 +56,7 @@ enum {
   X(load_state, required_argument, "FILE", "go on from that state, with the same host actions")  \
   X(dap, required_argument, "PORT",                                                              \
     "wait for a debugger at this port; 0 chooses one (docs/debugger.md)")                        \
-  X(help, no_argument, "", "this text")                                                          \
+  X(help, no_argument, "", "this text, also with -h")                                            \
   X(version, no_argument, "", "version and what the cycles stand for")
 
 #define NUMBER(name, argument, value, text) OPTION_##name,
@@ -109,10 +109,10 @@ const char *host_version(void)
 
 const char *host_honesty(void)
 {
-  return "Cycle-accurate here means: fabric and vector-operation timing calibrated against "
-         "published\nmeasurements; scalar timing modelled from a documented instruction set of "
-         "ours; nothing\nverified on hardware by us. Program images are ours and do not run on a "
-         "wafer.";
+  return "Cycle-accurate here means: the timing of the fabric and of vector operations is "
+         "calibrated\nagainst published measurements, and the timing of scalar code is modelled on "
+         "an instruction\nset of this project. Nothing was verified on hardware. Program images "
+         "have a format of this\nproject, which does not run on a wafer.";
 }
 
 /* ---- values ----------------------------------------------------------------------------- */
@@ -417,10 +417,16 @@ static bool take_action(HostOptions *o, int option, const char *value)
   return true;
 }
 
+/* The options in the environment of a host script are those of wse-emu. */
+static const char *tool_of(const HostOptions *o)
+{
+  return o->tool ? o->tool : "wse-emu";
+}
+
 static bool take_program(HostOptions *o, const char *path, Diags *diags)
 {
   if (o->program) {
-    diag_program_twice(diags, HOST_NOWHERE, o->program, path);
+    diag_program_twice(diags, HOST_NOWHERE, o->program, path, tool_of(o));
     return false;
   }
   o->program = path;
@@ -471,18 +477,20 @@ static bool take_argument(HostOptions *o, char **argv, int argc, int *at, Diags 
   const char *given = argv[*at];
   if (given[0] != '-')
     return take_program(o, given, diags);
+  if (strcmp(given, "-h") == 0)
+    return o->help = true;
   const char *name = given + (given[1] == '-' ? 2 : 1);
   size_t length = strcspn(name, "=");
   const char *value = name[length] ? name + length + 1 : NULL;
   unsigned option = given[1] == '-' && length ? find_option(name, length) : OPTION_COUNT;
   if (option == OPTION_COUNT || (value && rows[option].argument == no_argument)) {
-    diag_option_unknown(diags, HOST_NOWHERE, given);
+    diag_option_unknown(diags, HOST_NOWHERE, tool_of(o), given, tool_of(o));
     note_nearest(name, length, diags);
     return false;
   }
   if (!value && rows[option].argument == required_argument) {
     if (*at + 1 == argc) {
-      diag_option_value_missing(diags, HOST_NOWHERE, given);
+      diag_option_value_missing(diags, HOST_NOWHERE, given, tool_of(o));
       return false;
     }
     value = argv[++*at];
@@ -511,13 +519,13 @@ static bool take_arguments(HostOptions *o, int argc, char **argv, Diags *diags)
   return true;
 }
 
-bool host_options_parse(int argc, char **argv, Diags *diags, HostOptions *o)
+bool host_options_parse(const char *tool, int argc, char **argv, Diags *diags, HostOptions *o)
 {
-  *o = (HostOptions){.session.check = CHECK_ERROR};
+  *o = (HostOptions){.tool = tool, .session.check = CHECK_ERROR};
   if (!take_arguments(o, argc - 1, argv + 1, diags))
     return false;
   if (o->program && o->cluster)
-    diag_program_twice(diags, HOST_NOWHERE, o->program, o->cluster);
+    diag_program_twice(diags, HOST_NOWHERE, o->program, o->cluster, tool);
   else if (!o->program && !o->cluster && !o->help && !o->version)
     diag_program_missing(diags, HOST_NOWHERE);
   return (!o->program || !o->cluster) && (o->program || o->cluster || o->help || o->version);

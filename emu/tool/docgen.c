@@ -368,6 +368,11 @@ static bool handle_file(const char *path, bool update)
 
 int main(int argc, char **argv)
 {
+  if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+    printf("usage: wse-docgen [--update] FILE...\n"
+           "Prints each page with its generated tables renewed; --update writes it back.\n");
+    return command_line_end("wse-docgen", 0);
+  }
   bool update = argc > 1 && strcmp(argv[1], "--update") == 0, good = argc > 1 + update;
   if (!good)
     fprintf(stderr, "usage: wse-docgen [--update] FILE...\n");

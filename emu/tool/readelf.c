@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SHOW_HEADER = 1, SHOW_SECTIONS = 2, SHOW_SYMBOLS = 4, SHOW_HELP = 8 };
+enum { SHOW_HEADER = 1, SHOW_SECTIONS = 2, SHOW_SYMBOLS = 4, SHOW_HELP = 8, SHOW_VERSION = 16 };
 
 typedef struct {
   unsigned show;
@@ -35,6 +35,7 @@ static const char usage[] =
     "  -S, --sections     sections of the file; data, code and stack of each tile class\n"
     "  -s, --sym          symbols with address, bytes, memory banks and type\n"
     "  --tile=X,Y         of the class of this tile only\n"
+    "  --version          prints the version\n"
     "  --help             prints this text\n\n"
     "Without -h, -S and -s: all of an image, with tasks, queues, functions and their variables.\n";
 
@@ -235,6 +236,7 @@ static const struct { const char *name; unsigned show; } parts[] = {
   {"-h", SHOW_HEADER}, {"--file-header", SHOW_HEADER}, {"-S", SHOW_SECTIONS},
   {"--sections", SHOW_SECTIONS}, {"-s", SHOW_SYMBOLS}, {"--sym", SHOW_SYMBOLS},
   {"--syms", SHOW_SYMBOLS}, {"--symbols", SHOW_SYMBOLS}, {"--help", SHOW_HELP},
+  {"--version", SHOW_VERSION},
 };
 
 static unsigned part_of(const char *word)
@@ -283,6 +285,10 @@ int main(int argc, char **argv)
       n_files++;
     else if (!read_option(argv[i], &choice))
       return EXIT_FAILURE;
+  if (choice.show & SHOW_VERSION) {
+    printf("cs_readelf %s\n", WSE_VERSION);
+    return command_line_end("cs_readelf", EXIT_SUCCESS);
+  }
   if (choice.show & SHOW_HELP || n_files == 0) {
     fputs(usage, choice.show & SHOW_HELP ? stdout : stderr);
     return command_line_end("cs_readelf", choice.show & SHOW_HELP ? EXIT_SUCCESS : EXIT_FAILURE);

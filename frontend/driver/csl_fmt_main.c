@@ -6,7 +6,7 @@
 #include <stb_ds.h>
 #include <stdlib.h>
 
-enum { EXIT_USAGE = 2, OPT_CHECK = 256 };
+enum { EXIT_USAGE = 2, OPT_CHECK = 256, OPT_VERSION };
 typedef struct { bool check, in_place; } FmtOptions;
 
 static void print_usage(FILE *out)
@@ -17,7 +17,8 @@ static void print_usage(FILE *out)
                "  -i, --in-place   rewrite the files that change\n"
                "  --check          print nothing but the names of files that would change; exit 1\n"
                "                   if there are any\n"
-               "  --help           print this and stop\n\n"
+               "  --version        print the version and stop\n"
+               "  -h, --help       print this and stop\n\n"
                "Exit: 0 done; 1 a file would change, or has syntax errors; 2 wrong usage\n");
 }
 
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 {
   static const struct option long_options[] = {{"in-place", no_argument, NULL, 'i'},
                                                {"check", no_argument, NULL, OPT_CHECK},
+                                               {"version", no_argument, NULL, OPT_VERSION},
                                                {"help", no_argument, NULL, 'h'},
                                                {NULL, 0, NULL, 0}};
   FmtOptions options = {false, false};
@@ -90,6 +92,9 @@ int main(int argc, char **argv)
     switch (code) {
     case 'i': options.in_place = true; break;
     case OPT_CHECK: options.check = true; break;
+    case OPT_VERSION:
+      printf("csl-fmt %s\n", WSE_VERSION);
+      return command_line_end("csl-fmt", EXIT_SUCCESS);
     case 'h': print_usage(stdout); return command_line_end("csl-fmt", EXIT_SUCCESS);
     default:
       command_line_report_rejected("csl-fmt", code, argv, long_options);

@@ -78,6 +78,8 @@ def _arguments():
                         help="folder of images and results (default: FILE.kept)")
     parser.add_argument("--jobs", type=int, default=None, metavar="N",
                         help="points at a time (default: number of cores)")
+    # Answered before Python starts, by the program in front of this one.
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
     parser.add_argument("--progress", action="store_const", const=True, default=None,
                         help="a bar also where stderr is no terminal")
     return _parsed(parser)
