@@ -479,6 +479,10 @@ def test_images_that_are_none(tmp_path):
     (tmp_path / "text.bin").write_text("no image")
     assert "[image_unreadable]" in harness.emu(tmp_path / "text.bin", expect=1).err
     assert "[image_unreadable]" in harness.emu(tmp_path / "absent.bin", expect=1).err
+    (tmp_path / "layout.csl").write_text("layout {}")
+    said = harness.emu(tmp_path / "layout.csl", expect=1).err
+    assert "[image_unreadable]" in said, "with image_is_source"
+    assert re.search(r"'cslc \S+layout\.csl -o prog\.bin' makes the image", said)
     assert "[image_unreadable]" in harness.emu(tmp_path, expect=1).err
 
 

@@ -211,6 +211,9 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
   s->image = image_read((const uint8_t *)bytes, length, s->arena, &reason);
   if (!s->image) {
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, reason ? reason : "not an image");
+    const char *ending = strrchr(path, '.');
+    if (ending && strcmp(ending, ".csl") == 0)
+      diag_image_is_source(s->diags, HOST_NOWHERE, path);
     return session_usage(s);
   }
   ImageMark mark = image_mark(bytes, length);

@@ -12,12 +12,17 @@
 static void report_unknown_param(Session *session, const Ast *ast, const OptionBinding *binding)
 {
   const char **names = NULL;
+  diag_option_unknown_param(session->diags, binding->span, binding->name);
   for (uint32_t i = 0; i < ast->decls.count; i++) {
     const Node *n = ast->decls.at[i];
-    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind == VAR_PARAM)
-      arrput(names, str_text(session->names, node_var_decl(n)->name.text));
+    if (node_kind(n) != ND_VAR_DECL)
+      continue;
+    const char *name = str_text(session->names, node_var_decl(n)->name.text);
+    if (node_var_decl(n)->var_kind == VAR_PARAM)
+      arrput(names, name);
+    else if (node_var_decl(n)->var_kind == VAR_CONST && strcmp(name, binding->name) == 0)
+      diag_param_needed(session->diags, node_var_decl(n)->name.span, name);
   }
-  diag_option_unknown_param(session->diags, binding->span, binding->name);
   const char *near = base_nearest(binding->name, names, arrlenu(names));
   diag_suggest(session->diags, binding->span, near);
   arrfree(names);

@@ -746,9 +746,12 @@ static void warn_uninitialized(const Overlaps *o, const Uses *used)
   for (int is_output = 0; is_output < 2; is_output++)
     for (unsigned q = 0; q < MAX_QUEUES; q++)
       if (has_loc(used->queue[is_output][q]) && !code_may_bind(o->s, is_output, q) &&
-          !setup_queue_is_initialised(o->s, is_output, q))
-        diag_queue_not_initialized(o->s->diags, loc_span(o, used->queue[is_output][q]),
-                                   is_output ? "output" : "input", q);
+          !setup_queue_is_initialised(o->s, is_output, q)) {
+        const char *direction = is_output ? "output" : "input";
+        Span at = loc_span(o, used->queue[is_output][q]);
+        diag_queue_not_initialized(o->s->diags, at, direction, q);
+        diag_queue_init_form(o->s->diags, at, direction, q);
+      }
 }
 
 static void warn_unbound(const Overlaps *o, const Uses *used)

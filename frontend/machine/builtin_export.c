@@ -136,9 +136,10 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
 
 enum { NAMES_IN_NOTE = 8 };
 
-/* What the layout exports: the nearest name, or the first few. */
-static void note_layout_exports(Sema *s, StrId wanted, Span at)
+/* The nearest name that the layout exports, or the call that it lacks and the first few names. */
+static void note_layout_exports(Sema *s, const ExportedSymbol *symbol, Span at)
 {
+  const char *wanted = sema_text(s, symbol->name);
   LayoutResult *layout = s->session->layout;
   const char **names = NULL, *list = "";
   for (size_t i = 0; i < arrlenu(layout->exports); i++) {
@@ -147,10 +148,13 @@ static void note_layout_exports(Sema *s, StrId wanted, Span at)
       list = arena_printf(s->arena, "%s%s%s", list, i ? ", " : "",
                           i < NAMES_IN_NOTE ? arrlast(names) : "...");
   }
-  const char *near = base_nearest(sema_text(s, wanted), names, arrlenu(names));
+  const char *near = base_nearest(wanted, names, arrlenu(names));
   if (near)
     diag_did_you_mean(s->diags, at, near);
-  else if (names)
+  else if (sema_is_exportable(s, symbol->type))
+    diag_export_name_form(s->diags, at, wanted, type_text(s->pool, s->arena, symbol->type),
+                          symbol->is_func ? "" : symbol->is_mutable ? ", true" : ", false");
+  if (!near && names)
     diag_layout_exports(s->diags, at, list);
   arrfree(names);
 }
@@ -164,7 +168,7 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
       return &layout->exports[i];
   if (layout->has_block) {
     diag_export_unknown(s->diags, at, sema_text(s, symbol->name));
-    note_layout_exports(s, symbol->name, at);
+    note_layout_exports(s, symbol, at);
     return NULL;
   }
   if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {

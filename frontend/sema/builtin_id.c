@@ -103,10 +103,12 @@ Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (operand_is_poison(o))
     return o;
   if (!pool_eq(o.type, source)) {
-    diag_data_task_source(s->diags, arg->span, sema_machine(s)->name,
-                          source,
-                          o.type);
+    diag_data_task_source(s->diags, arg->span, sema_machine(s)->name, source, o.type);
     sema_note_makes_one(s, source, o.type, arg->span);
+    if (pool_eq(o.type, POOL(COLOR)))
+      diag_data_task_of_queue(s->diags, arg->span);
+    else if (pool_eq(o.type, POOL(INPUT_QUEUE)))
+      diag_data_task_of_color(s->diags, arg->span);
     return operand_poison();
   }
   if (!operand_is_comptime(o))

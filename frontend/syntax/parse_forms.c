@@ -116,7 +116,8 @@ static const Form forms[] = {
   {TK_VAR, "a variable", "'var NAME: TYPE = VALUE;', where the type or the value may be left out"},
   {TK_PARAM, "a parameter",
    "'param NAME: TYPE = DEFAULT;', where type and default may be left out"},
-  {TK_FN, "a function", "'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'"},
+  {TK_FN, "a function", "'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'; RESULT is void if the "
+                         "function returns nothing"},
   {TK_TASK, "a task", "'task NAME(PARAMETER: TYPE, ...) void { ... }'"},
   {TK_IF, "an if", "'if (CONDITION) { ... } else { ... }'"},
   {TK_WHILE, "a while loop", "'while (CONDITION) { ... }' or 'while (CONDITION) : (STEP) { ... }'"},
