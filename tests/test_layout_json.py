@@ -351,7 +351,9 @@ comptime {
     (("RIGHT", "LEFT"), 6, 14, (6, 5)), (("RIGHT", "LEFT"), 0, 12, (20, 5)),
     (("RIGHT", "LEFT"), 0, 9, (0, 0)), (("LEFT", "RIGHT"), 9, 0, (0, 0)),
     (("BOTTOM", "TOP"), 9, 0, (0, 0)), (("TOP", "BOTTOM"), 0, 9, (9, 0)),
-    (("TOP", "LEFT"), 9, 9, (0, 0)), (("LEFT", "TOP"), 9, 9, (0, 0))])
+    (("TOP", "LEFT"), 9, 9, (0, 0)), (("LEFT", "TOP"), 9, 9, (0, 0)),
+    # next to each other: room for one path between them, and none
+    (("RIGHT", "LEFT"), 7, 10, (6, 5)), (("RIGHT", "LEFT"), 1, 4, (0, 0))])
 def test_lanes_of_one_color_keep_out_of_each_others_way(tmp_path, edges, x, y, at):
     """They cannot cross, and the first that goes the nearest way may lock the others in."""
     (tmp_path / "lane.csl").write_text(LANE)

@@ -6,7 +6,7 @@
  * (Edmonds and Karp, "Theoretical Improvements in Algorithmic Efficiency for Network Flow
  * Problems", 1972).
  *
- * A flow does not care which start has which goal.  Paths in a plane cannot cross, so they keep the
+ * In a flow a start may have any goal.  Paths in a plane cannot cross, so they keep the
  * order of the starts, but they may go past a region on both sides: then the first goal is not that
  * of the first start.  A cut from region to region, in front of the first path or behind the last,
  * which no path crosses, leaves one order only. */
@@ -152,8 +152,19 @@ static bool *copy_closed(Arena *arena, const LaneSearch *search)
   return is_closed;
 }
 
-/* The paths beside a cut, which begins and ends where one more of them would. */
-static const uint32_t *find_beside_cut(Arena *arena, const LaneSearch *search, bool behind)
+/* Closes what lies in front of a tile up to the edge of the grid. */
+static void close_ahead(const LaneSearch *search, bool *is_closed, uint32_t tile, uint32_t step)
+{
+  uint32_t width = search->width, n_tiles = width * search->height;
+  bool is_row = step == 1 || step == UINT32_MAX;
+  for (uint32_t at = tile; at < n_tiles && (!is_row || at / width == tile / width); at += step)
+    is_closed[at] = true;
+}
+
+/* The paths beside a cut, which begins and ends where one more of them would.  `ahead`: the cut may
+ * pass in front of the regions, where it may lock the paths in. */
+static const uint32_t *find_beside_cut(Arena *arena, const LaneSearch *search, bool behind,
+                                       bool ahead)
 {
   uint32_t last = search->n - 1;
   uint32_t start = behind ? search->starts[last] + search->start_step
@@ -164,6 +175,10 @@ static const uint32_t *find_beside_cut(Arena *arena, const LaneSearch *search, b
   bool *is_closed = copy_closed(arena, search), *is_cut = copy_closed(arena, search);
   for (uint32_t i = 0; i < search->n; i++)
     is_closed[search->starts[i]] = is_closed[search->goals[i]] = true;
+  if (!ahead) {
+    close_ahead(search, is_closed, search->starts[behind ? last : 0], search->start_ahead);
+    close_ahead(search, is_closed, search->goals[behind ? last : 0], search->goal_ahead);
+  }
   cut.is_closed = is_closed;
   cut.n = 1;
   cut.starts = &start;
@@ -180,7 +195,7 @@ static const uint32_t *find_beside_cut(Arena *arena, const LaneSearch *search, b
 const uint32_t *lanes_find(Arena *arena, const LaneSearch *search)
 {
   const uint32_t *before = find_paths(arena, search);
-  for (unsigned behind = 0; !before && behind < 2; behind++)
-    before = find_beside_cut(arena, search, behind);
+  for (unsigned i = 0; !before && i < 4; i++)
+    before = find_beside_cut(arena, search, i & 1, i >= 2);
   return before;
 }

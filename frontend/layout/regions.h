@@ -99,6 +99,7 @@ typedef struct {
   uint32_t n;
   const uint32_t *starts, *goals;   /* tiles, n each */
   uint32_t start_step, goal_step;   /* from each to the next */
+  uint32_t start_ahead, goal_ahead; /* away from the region; these steps may be negative */
 } LaneSearch;
 /* By tile of a path: the tile before it + 1, its own at a start; NULL if it finds no paths. */
 const uint32_t *lanes_find(Arena *arena, const LaneSearch *search);

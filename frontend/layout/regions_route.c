@@ -79,11 +79,12 @@ static void note_first(const Plan *p, Span at, Span first)
 static bool is_adjoining(const RegionLayout *l, const RegionPort *a, const RegionPort *b)
 {
   const RegionRect *r = &l->regions[a->region].rect, *q = &l->regions[b->region].rect;
+  bool is_row = r->y + a->first == q->y + b->first, is_column = r->x + a->first == q->x + b->first;
   switch (a->edge) {
-  case PORT_NORTH: return b->edge == PORT_SOUTH && q->y + q->height == r->y;
-  case PORT_SOUTH: return b->edge == PORT_NORTH && r->y + r->height == q->y;
-  case PORT_WEST: return b->edge == PORT_EAST && q->x + q->width == r->x;
-  case PORT_EAST: return b->edge == PORT_WEST && r->x + r->width == q->x;
+  case PORT_NORTH: return is_column && b->edge == PORT_SOUTH && q->y + q->height == r->y;
+  case PORT_SOUTH: return is_column && b->edge == PORT_NORTH && r->y + r->height == q->y;
+  case PORT_WEST: return is_row && b->edge == PORT_EAST && q->x + q->width == r->x;
+  case PORT_EAST: return is_row && b->edge == PORT_WEST && r->x + r->width == q->x;
   case PORT_RAMP: case PORT_COUNT: default: return false;
   }
 }
@@ -425,7 +426,8 @@ static bool connect_together(Plan *p, const RegionPort *a, const RegionPort *b,
     goals[lane] = tile_beside(p, port_tile(p, b, lane), b->edge);
   }
   LaneSearch search = {p->width, p->height, is_closed, a->count, starts, goals,
-                       starts[1] - starts[0], goals[1] - goals[0]};
+                       starts[1] - starts[0], goals[1] - goals[0],
+                       starts[0] - port_tile(p, a, 0), goals[0] - port_tile(p, b, 0)};
   const uint32_t *before = lanes_find(p->arena, &search);
   if (!before)
     return false;
