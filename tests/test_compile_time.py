@@ -171,8 +171,8 @@ def test_memory_grows_with_the_program(tmp_path, body_of, size, options):
 @pytest.mark.parametrize("body_of", [
     loops_that_add_to_a_global, loops_that_call, loops_that_run_until])
 def test_a_function_of_thousands_of_blocks(tmp_path, body_of):
-    """Sets of registers per block, or a bit for each two registers, would grow with the square: four
-    times as many loops once took eight to ten times the memory.  Most do not fit a tile."""
+    """Sets of registers per block, or a bit for each two registers, grow with the square: four times
+    as many loops once took eight to ten times the memory.  Most do not fit a tile."""
     few, many = (most_memory(tmp_path, program_of(body_of, n), "-O1", "--emit=asm", accepts=(0, 1))
                  for n in (2000, 8000))
     assert many < 4.5 * few

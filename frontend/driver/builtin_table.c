@@ -18,27 +18,34 @@ static const struct { const char *name, *form; } usages[] = {
 #include "frontend/builtin_usage.def"
 };
 
-static const char *usage_of(const char *name)
+/* The search begins at `*next`, behind the last one found: both tables have the same order. */
+static const char *usage_of(const char *name, size_t *next)
 {
-  for (size_t i = 0; i < ARRAY_COUNT(usages); i++)
-    if (strcmp(usages[i].name, name) == 0)
-      return usages[i].form;
+  for (size_t i = 0; i < ARRAY_COUNT(usages); i++) {
+    size_t at = (*next + i) % ARRAY_COUNT(usages);
+    if (strcmp(usages[at].name, name) != 0)
+      continue;
+    *next = at + 1;
+    return usages[at].form;
+  }
   return NULL;
 }
 
 const BuiltinTable *builtin_table_create(Arena *arena, StrTable *names)
 {
   uint32_t most = 0;
+  size_t next_usage = 0;
+  StrId ids[ARRAY_COUNT(rows)];
   BuiltinRow *copy = arena_many(arena, BuiltinRow, ARRAY_COUNT(rows));
   for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
     copy[i] = rows[i];
-    copy[i].usage = usage_of(rows[i].name);
-    StrId id = str_intern_z(names, rows[i].name);
-    most = id.raw > most ? id.raw : most;
+    copy[i].usage = usage_of(rows[i].name, &next_usage);
+    ids[i] = str_intern_z(names, rows[i].name);
+    most = ids[i].raw > most ? ids[i].raw : most;
   }
   uint16_t *row_of = arena_many(arena, uint16_t, most + 1);
   for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
-    row_of[str_intern_z(names, rows[i].name).raw] = (uint16_t)(i + 1);
+    row_of[ids[i].raw] = (uint16_t)(i + 1);
   BuiltinTable *table = arena_new(arena, BuiltinTable);
   *table = (BuiltinTable){sema_tensor_access, setup_stored_desc, copy, ARRAY_COUNT(rows),
                            row_of, most + 1};

@@ -14,7 +14,16 @@ static uint32_t *filled_array(Arena *arena, uint32_t n, uint32_t value)
   return array;
 }
 
-typedef struct { uint32_t block, next; } TreeVisit;
+/* The first `left` targets are still to be visited.  A visit looks for them once, as a block's last
+ * instruction is seldom in a cache. */
+typedef struct { const IrTarget *targets; uint32_t block, left; } TreeVisit;
+
+static TreeVisit visit_of(const IrFunc *f, uint32_t block)
+{
+  TreeVisit visit = {.block = block};
+  visit.targets = cfg_targets(f, block, &visit.left);
+  return visit;
+}
 
 static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
 {
@@ -22,22 +31,20 @@ static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
   TreeVisit *stack = arena_many(arena, TreeVisit, n + 1);
   bool *seen = arena_many(arena, bool, n);
   uint32_t *order = arena_many(arena, uint32_t, n);
-  stack[depth++] = (TreeVisit){0, 0};
+  stack[depth++] = visit_of(f, 0);
   seen[0] = true;
   while (depth) {
     TreeVisit *top = &stack[depth - 1];
-    uint32_t n_targets;
-    const IrTarget *targets = cfg_targets(f, top->block, &n_targets);
-    if (top->next == n_targets) {
+    if (top->left == 0) {
       order[--at] = top->block;
       depth--;
       continue;
     }
     /* The last target first: so the first one follows its block in the order. */
-    uint32_t to = targets[n_targets - 1 - top->next++].block.raw;
+    uint32_t to = top->targets[--top->left].block.raw;
     if (!seen[to]) {
       seen[to] = true;
-      stack[depth++] = (TreeVisit){to, 0};
+      stack[depth++] = visit_of(f, to);
     }
   }
   cfg->n_rpo = n - at;
@@ -230,10 +237,15 @@ static void keep_loops_together(Cfg *cfg, Arena *arena)
   }
 }
 
-void cfg_order(Cfg *cfg, const IrFunc *f, Arena *arena)
+void cfg_reach(Cfg *cfg, const IrFunc *f, Arena *arena)
 {
   *cfg = (Cfg){.n_blocks = f->n_blocks};
   order_blocks(cfg, f, arena);
+}
+
+void cfg_order(Cfg *cfg, const IrFunc *f, Arena *arena)
+{
+  cfg_reach(cfg, f, arena);
   collect_preds(cfg, f, arena);
 }
 

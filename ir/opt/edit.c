@@ -140,6 +140,6 @@ bool opt_drop_unreachable(IrFunc *f, const Cfg *cfg)
 bool opt_find_unreachable(IrFunc *f, Arena *arena)
 {
   Cfg cfg;
-  cfg_order(&cfg, f, arena);
+  cfg_reach(&cfg, f, arena);
   return opt_drop_unreachable(f, &cfg);
 }

@@ -33,6 +33,8 @@ typedef struct {
 void cfg_build(Cfg *cfg, const IrFunc *f, Arena *arena);
 /* Order and predecessors alone: for passes that ask for no dominators and no loops. */
 void cfg_order(Cfg *cfg, const IrFunc *f, Arena *arena);
+/* Order alone. */
+void cfg_reach(Cfg *cfg, const IrFunc *f, Arena *arena);
 static inline bool cfg_is_reachable(const Cfg *cfg, uint32_t block)
 {
   return cfg->rpo_index[block] != IR_NO_ID;

@@ -799,7 +799,7 @@ static bool simplify_function(Opt *opt, IrFunc *f)
   Simplifier s = {.opt = opt, .m = opt->m, .f = f};
   Cfg cfg;
   bool changed = false;
-  cfg_order(&cfg, f, opt->arena);
+  cfg_reach(&cfg, f, opt->arena);
   grow_map(&s);
   for (uint32_t i = 0; i < cfg.n_rpo; i++)
     changed |= simplify_block(&s, cfg.rpo[i]);
