@@ -64,8 +64,6 @@ unsigned cluster_sharers(ClusterMember member);
 EngineLinks *cluster_gates(ClusterMember member, const Program *program, Arena *arena,
                            const char **why);
 void cluster_join(ClusterMember member, Engine *engine);
-/* The wafer's program is gone. */
-void cluster_leave(ClusterMember member);
 /* A run, or the next part of one. */
 typedef struct {
   uint64_t begun;               /* cycle; if nothing happens any more, the run ends there */

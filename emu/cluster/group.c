@@ -195,11 +195,6 @@ void cluster_join(ClusterMember member, Engine *engine)
   member.cluster->fabrics[member.wafer].engine = engine;
 }
 
-void cluster_leave(ClusterMember member)
-{
-  member.cluster->fabrics[member.wafer].engine = NULL;
-}
-
 bool cluster_has_stopped(ClusterMember member)
 {
   const Engine *engine = member.cluster->fabrics[member.wafer].engine;

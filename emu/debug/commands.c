@@ -169,7 +169,7 @@ static void run_last_write(Debugger *d, const char *rest)
 
 /* ---- breakpoints --------------------------------------------------------------------------- */
 
-static void tell_break(Debugger *d, const Break *b)
+static void print_break(Debugger *d, const Break *b)
 {
   if (!b)
     return;
@@ -191,19 +191,19 @@ static Break *add_break(Debugger *d, const char *rest)
   return NULL;
 }
 
-static void run_break(Debugger *d, const char *rest) { tell_break(d, add_break(d, rest)); }
+static void run_break(Debugger *d, const char *rest) { print_break(d, add_break(d, rest)); }
 
 static void run_tbreak(Debugger *d, const char *rest)
 {
   Break *b = add_break(d, rest);
   if (b)
     b->temporary = true;
-  tell_break(d, b);
+  print_break(d, b);
 }
 
 static void run_watch(Debugger *d, const char *rest)
 {
-  tell_break(d, stops_add_text(d, BREAK_WATCH, rest));
+  print_break(d, stops_add_text(d, BREAK_WATCH, rest));
 }
 
 static Break *find_break(Debugger *d, const char *rest)

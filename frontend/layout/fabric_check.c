@@ -297,8 +297,8 @@ static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
 
 /* ---- from one tile into the next ------------------------------------------------------------- */
 
-static void tell_link(FabricCheck *c, uint32_t tile, unsigned color, Port port, uint32_t next,
-                      const Route *other, const Sender *sender)
+static void report_link(FabricCheck *c, uint32_t tile, unsigned color, Port port, uint32_t next,
+                        const Route *other, const Sender *sender)
 {
   Diags *diags = c->session->diags;
   Span at = route_span(c, tile, color);
@@ -334,7 +334,7 @@ static void check_links(FabricCheck *c, uint32_t tile, unsigned color, const Rou
     Sender sender = find_sender(c, tile, color, route->always_rx);
     Span at = sender.use ? route_span(c, tile, color) : (Span){0, 0};
     if (sender.use && may_tell(c, RULE_LINK, color, at))
-      tell_link(c, tile, color, p, next, state == ROUTE_KNOWN ? other : NULL, &sender);
+      report_link(c, tile, color, p, next, state == ROUTE_KNOWN ? other : NULL, &sender);
   }
 }
 
@@ -794,8 +794,8 @@ static Sender find_first_sender(FabricCheck *c, uint32_t tile, unsigned color, P
 }
 
 /* Two senders, one of which is `apart` tiles further away. */
-static void tell_meeting(FabricCheck *c, uint32_t tile, unsigned color, const Sender *a,
-                         const Sender *b, uint32_t apart)
+static void report_meeting(FabricCheck *c, uint32_t tile, unsigned color, const Sender *a,
+                           const Sender *b, uint32_t apart)
 {
   Span at = route_span(c, tile, color);
   if (a->use->start != b->use->start || a->use->length <= apart || b->use->length <= apart ||
@@ -819,9 +819,9 @@ static void check_meeting(FabricCheck *c, uint32_t tile, unsigned color, const R
     if (route->always_rx & port_bit(p))
       sender = find_first_sender(c, tile, color, p, &distance);
     if (sender.use && first.use)
-      tell_meeting(c, tile, color, &first, &sender,
-                   distance > first_distance ? distance - first_distance
-                                             : first_distance - distance);
+      report_meeting(c, tile, color, &first, &sender,
+                     distance > first_distance ? distance - first_distance
+                                               : first_distance - distance);
     if (sender.use && !first.use) {
       first = sender;
       first_distance = distance;

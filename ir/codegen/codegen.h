@@ -374,8 +374,6 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
 void select_func(Cg *cg, MFunc *mf);
 /* Removes instructions without effect and with an unread result. */
 void mir_sweep(MFunc *mf);
-/* Debugging: prints the code. */
-void mir_print(const MFunc *mf, FILE *out);
 
 /* constants.c: loops find their constants in registers. */
 void keep_constants(Cg *cg, MFunc *mf);
