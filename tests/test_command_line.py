@@ -60,6 +60,18 @@ def test_a_message_about_the_command_line_names_this_tool(tmp_path, tool, argume
     assert {"wse-emu", "wse-dbg"} & set(re.findall(r"wse-\w+", ran.err)) == {tool}
 
 
+def test_a_file_of_commands_that_is_not_there_comes_with_the_reason(tmp_path):
+    ran = shell(tmp_path, "wse-dbg", "p.bin -x none < /dev/null")
+    assert (ran.code, ran.err) == (1, "wse-dbg: cannot read 'none': No such file or directory\n")
+
+
+@pytest.mark.parametrize("tool, codes", [("cslc", "0123"), ("wse-emu", "01234")])
+def test_help_lists_the_exit_codes(tool, codes):
+    text = harness.run([harness.tool(tool), "--help"]).out.split("\nExit code: ")[1]
+    assert [c for c in re.findall(r"(?:^|, |,\n)(\d) ", text)] == list(codes)
+    assert tool == "cslc" or "130 SIGINT, 143 SIGTERM" in text
+
+
 def test_an_answer_of_the_model_that_is_lost_is_an_error():
     question = "predict --op=reduce --pattern=chain --pes=4 --len=4"
     ran = harness.run(["bash", "-c", f"{harness.tool('wse-model')} {question} > /dev/full"],

@@ -94,7 +94,8 @@ void host_options_help(FILE *out)
     fprintf(out, "  %-38s %s\n", left, rows[i].text);
   }
   fprintf(out, "\nExit code: 0 the program ended quietly, 1 bad usage or image, 2 a fault in the "
-               "program,\n3 deadlock, 4 cycle limit or --stop.\n");
+               "program,\n3 deadlock, 4 cycle limit or --stop; 130 SIGINT, 143 SIGTERM ended the "
+               "run.\n");
 }
 
 FILE *host_options_out(const HostOptions *options)

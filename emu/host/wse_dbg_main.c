@@ -155,8 +155,10 @@ static int take_own_options(Console *c, int *argc, char **argv)
     if (i + 1 == *argc)
       return refuse_usage("-x needs a file of commands", "");
     FILE *in = fopen(argv[++i], "r");
-    if (!in)
-      return refuse_usage("cannot read ", argv[i]);
+    if (!in) {
+      fprintf(stderr, "wse-dbg: cannot read '%s': %s\n", argv[i], strerror(errno));
+      return WSE_USAGE;
+    }
     arrput(c->scripts, in);
   }
   *argc = kept;

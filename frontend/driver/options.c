@@ -50,6 +50,8 @@ static void print_help(void)
          "  -g0                           no information about variables for debuggers\n");
 #define OPTION(id, name, argument, meta, help) printf("  --%-27s %s\n", name meta, help);
 #include "frontend/driver/options.def"
+  printf("\nExit code: 0 no errors, 1 errors in the program, 2 a wrong command line,\n"
+         "3 a mistake of the compiler itself.\n");
 }
 
 static void print_version(void)
