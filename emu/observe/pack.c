@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-enum { VARINT_BITS = 7, MOST_VARINT = 10, LINE_BYTES = 57 * 64, SPEED_LEVEL = 6 };
+enum { VARINT_BITS = 7, MOST_VARINT = 10, LINE_BYTES = 57 * 64, SPEED_LEVEL = 3 };
 
 typedef struct {
   const char *name;
