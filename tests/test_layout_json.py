@@ -743,7 +743,7 @@ def test_the_call_behind_a_tile_is_where_its_region_is_made(tmp_path):
     ("region.set_symbol_all('B', np.zeros(2, np.float32), 2, 1)  # mark",
      "error: the layout sets 'B', but block.csl declares no such variable"),
     ("region.set_symbol_all('A', np.zeros(4, np.float32), 4, 1)  # mark",
-     "error: the layout sets 'A' to 8 bytes a tile; the variable has 4"),
+     "error: the layout sets 'A' to 8 bytes per tile; the variable has 4"),
     ("region.set_param(IntVector(1, 0), 'colums', 5)\nregion.set_param(  # mark\n"
      "    IntVector(0, 0), 'colums', 4)\nregion.set_param_all('rows', -1)",
      "warning: 'block.csl' has no parameter 'colums'"),
@@ -1151,7 +1151,7 @@ WRONG = {
         region("b", x=4)]), "sets 'size', but step.csl declares no such variable"),
     "layout_symbol_size": (layout(regions=[region(symbols=[
         {"name": "data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
-        region("b", x=4)]), "sets 'data' to 4 bytes a tile; the variable has 16"),
+        region("b", x=4)]), "sets 'data' to 4 bytes per tile; the variable has 16"),
     "symbol elements": (layout(regions=[region(symbols=[
         {"name": "data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4,
          "elements": "words"}]), region("b", x=4)]), "must be integers or floats"),

@@ -291,7 +291,7 @@ def test_a_core_of_the_way_to_a_state_is_not_written_again(tmp_path):
     (folder / "core").unlink()
     again = host_run.script(folder, text, env={"WSE_ARGS": f"--load-state={tmp_path}/state"})
     assert again.out == whole and not (folder / "core").exists()
-    assert "no core is written here" in again.err and "[core_is_past]" in again.err
+    assert "the emulator writes no core here" in again.err and "[core_is_past]" in again.err
     end = json.loads((tmp_path / "s.json").read_text())["phases"][0]["end"]
     ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder, expect=1, env={
         "WSE_ARGS": f"--max-cycles={end} --save-state={tmp_path}/state"})
