@@ -305,6 +305,24 @@ fn main() void {
     assert 0 < words[0] <= 8 and 0 < words[1] < words[2]
 
 
+def test_longest_vectors_for_a_plan(tmp_path):
+    """Up to that length the plan takes no longer than the other one, by their predictions."""
+    words = stdlib_run.run(tmp_path, """
+const lines = @import_module("<collectives/layout>");
+const P: u16 = 24;
+const short = lines.reduce_plan(P, 0, lines.pattern.tree, 1, 0);
+const long = lines.reduce_plan(P, 0, lines.pattern.chain, 1, 0);
+const longest = lines.longest_for(short, long, 500);
+fn saved(comptime n: i32) i32 { return lines.plan_cycles(long, n) - lines.plan_cycles(short, n); }
+fn main() void {
+  words[0] = @as(i32, longest);
+  words[1] = comptime saved(@as(i32, longest));
+  words[2] = comptime saved(@as(i32, longest) + 1);
+}
+""", {"words": ("i32", 3)})["words"]
+    assert 1 < words[0] < 500 and words[2] < 0 <= words[1]
+
+
 def test_predictions_of_plans_with_a_task(tmp_path):
     """For a task the optimum is another tree where second operations cost more, so it takes no less
     by the same prediction; what `auto` chooses for an allreduce is predicted to be no slower than
