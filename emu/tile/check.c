@@ -131,15 +131,16 @@ static bool is_inside_walk(const VecStream *s)
   return false;
 }
 
-/* The part ahead in a buffer that the stream goes round; all of it if the stream passes the end. */
+/* The part ahead in a buffer that the stream goes round; all of it if the stream passes the end.
+ * The first element lies where the descriptor says, which may be outside. */
 static Span64 circular_span(const VecRun *run, const VecStream *s)
 {
-  int64_t end = (int64_t)s->wrap_base + s->wrap_bytes;
+  int64_t low = s->wrap_base, end = low + s->wrap_bytes, next = s->address + s->element_bytes;
   int64_t way = ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
-  int64_t behind = s->address + way + s->element_bytes;
-  if (s->dimensions == 1 && way >= 0 && behind <= end)
-    return (Span64){s->address, behind};
-  return (Span64){s->wrap_base, end};
+  bool stays = s->dimensions == 1 && way >= 0 && s->address >= low && next + way <= end;
+  if (stays || run->remaining == 1)
+    return (Span64){s->address, next + (stays ? way : 0)};
+  return (Span64){s->address < low ? s->address : low, next > end ? next : end};
 }
 
 /* All that the rest of the stream can touch. */

@@ -59,9 +59,12 @@ static Sent *take_sent(Asm *a)
 
 static void compare_sent(const Sent *x, const Sent *y)
 {
-  assert_int_equal(arrlenu(x), arrlenu(y));
-  if (arrlenu(x))
-    assert_memory_equal(x, y, arrlenu(x) * sizeof *x);
+  compare_number("words for the host", NO_TILE, arrlenu(x), arrlenu(y));
+  for (size_t i = 0; i < arrlenu(x); i++) {
+    compare_number("tile of a word for the host", NO_TILE, x[i].tile, y[i].tile);
+    compare_number("word for the host", x[i].tile, x[i].word, y[i].word);
+    compare_number("cycle of a word for the host", x[i].tile, x[i].cycle, y[i].cycle);
+  }
 }
 
 enum { POST_WORDS = 12, POST_APART = 9, POST_CYCLES = POST_WORDS * POST_APART };
@@ -204,8 +207,9 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
 
 /* Programs in which the engines once differed: in the last event of what a fault had taken back, in
  * the order of two events, in an action that was due while a queue was being flushed, in a move that
- * was still put off when a fault took its wavelet back. */
-static const uint32_t once_wrong[] = {1487, 3377, 3838, 1334};
+ * was still put off when a fault took its wavelet back, in a load that was not repeated when a fault
+ * took back what came behind it, in an element that lies outside the buffer of its descriptor. */
+static const uint32_t once_wrong[] = {1487, 3377, 3838, 1334, 4135, 8371};
 
 static void engines_agree(void **state)
 {
