@@ -544,7 +544,7 @@ def test_fields_of_other_literals_are_no_parameters(client, project):
      {"pos1"}),
     ("@set_local_color_config(c, .{ .filter = .{ .", {"kind", "limit2", "min_idx"}, {"rx"}),
     ("@initialize_queue(q, .{ .color = c, .priority = .{.", {"high", "low"}, {"color"}),
-    ("@assert(.{ .", set(), {"async"}), ("const o = .{ .", set(), {"async"})])
+    ("@fnorms(&x, .{ .", set(), {"async"}), ("@assert(.{ .", set(), {"async"}), ("const o = .{ .", set(), {"async"})])
 @pytest.mark.parametrize("rest", ["", " });"])
 def test_completion_of_settings(client, project, typed, wants, others, rest):
     doc = client.open(project / "pe.csl", PE.replace("  point.first = twice;", "  " + typed + rest))

@@ -616,8 +616,9 @@ static void undo_ahead(Visit *v, uint64_t cycle)
     return;
   if (!looks_beside(v, &beside))
     ICE("a microthread could have disturbed what was done ahead");
-  /* The steps that are repeated kept away from what the operations beside them touch.  That may be
-     known less well now: an operation under way has no span of its own. */
+  /* The steps that are repeated kept away from what the operations beside them touch.  Less is
+     known of that now: the rest of an operation in several dimensions counts as all of the
+     memory. */
   beside.fences.n = 0;
   FastTile *before = fast_count_as(w, t);
   if (ahead->is.stretch) {

@@ -139,7 +139,7 @@ static Span64 circular_span(const VecRun *run, const VecStream *s)
   int64_t way = ((int64_t)run->remaining - 1) * s->strides[0] * s->element_bytes;
   bool stays = s->dimensions == 1 && way >= 0 && s->address >= low && next + way <= end;
   if (stays || run->remaining == 1)
-    return (Span64){s->address, next + (stays ? way : 0)};
+    return (Span64){s->address, next + way};
   return (Span64){s->address < low ? s->address : low, next > end ? next : end};
 }
 

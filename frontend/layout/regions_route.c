@@ -4,8 +4,8 @@
  * A net is a set of colors that connections join: a wavelet keeps its color on its way. Paths are
  * shortest paths by breadth-first search (Lee, "An Algorithm for Path Connections and Its
  * Applications", 1961), around the regions if they can; lanes.c lays those of a port that lock each
- * other in. Nets that meet in a tile need different
- * colors: they are colored greedily, nets with a given color first. */
+ * other in. Nets that meet in a tile need different colors: they are colored greedily, nets with a
+ * given color first. */
 #include "frontend/layout/regions.h"
 
 #include <stb_ds.h>

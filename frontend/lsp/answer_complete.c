@@ -29,7 +29,8 @@ static json_t *type_items(const Question *q, const Session *s, PoolId type)
     return items;
   for (uint32_t i = 0; i < key.u.fields.n; i++)
     if (!str_is_none(key.u.fields.fields[i].name))
-      json_array_append_new(items, completion_item(str_text(s->names, key.u.fields.fields[i].name),
+      json_array_append_new(items,
+                            completion_item(str_text(s->names, key.u.fields.fields[i].name),
                                             ITEM_FIELD,
                                             type_text(s->pool, q->a->arena,
                                                       key.u.fields.fields[i].type), NULL));
@@ -42,7 +43,7 @@ static json_t *enum_items(const Session *s, PoolId type)
   PoolKey key = pool_key(s->pool, type);
   for (uint32_t i = 0; key.kind == PK_ENUM_TYPE && i < key.u.enum_type.n; i++)
     json_array_append_new(items, completion_item(str_text(s->names, key.u.enum_type.names[i]),
-                                          ITEM_ENUM_MEMBER, NULL, NULL));
+                                                 ITEM_ENUM_MEMBER, NULL, NULL));
   return items;
 }
 

@@ -161,7 +161,7 @@ json_t *completion_symbol(const Question *q, LspAnalysis *a, const NameSymbol *s
   bool is_function = symbol->kind == SYMBOL_FN || symbol->kind == SYMBOL_TASK;
   const char *detail = is_function || !type ? declaration_text(a, arena, symbol) : type;
   return completion_item(str_text(a->session->names, symbol->name), kinds[symbol->kind], detail,
-                  comment_of(a, arena, symbol));
+                         comment_of(a, arena, symbol));
 }
 
 /* A direction: the language declares it, so it is no use of a name. */

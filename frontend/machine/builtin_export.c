@@ -248,7 +248,7 @@ static StrId export_name(Sema *s, const Node *settings)
     return STR_NONE;
   Setting *name = settings_take(s, &set, "name");
   if (name == NULL)
-    settings_missing(s, &set, "symbol", "name");
+    settings_missing(s, &set, settings_group(SETTINGS_symbol)->what, "name");
   settings_finish(s, &set, SETTINGS_symbol);
   if (name == NULL || operand_is_poison(name->value))
     return STR_NONE;

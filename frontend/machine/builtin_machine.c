@@ -416,7 +416,7 @@ static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
   Setting *limit = settings_take(s, &set, "limit"), *init = settings_take(s, &set, "init");
   int64_t runs = 0, done = 0;
   if (!limit) {
-    settings_missing(s, &set, "rotation", "limit");
+    settings_missing(s, &set, settings_group(SETTINGS_rotation)->what, "limit");
     return false;
   }
   if (!sema_int_in(s, limit->value, 1, UINT16_MAX, "limit", limit->span, &runs) ||

@@ -287,10 +287,9 @@ static void read_pop_mode(ConfigReader *r, const Setting *field, ImageColorConfi
 {
   if (!field)
     return;
-  static const PopMode modes[] = {POP_NEVER, POP_ALWAYS, POP_ON_ADVANCE, POP_ON_ADVANCE_NOP};
   int mode = setting_choice(r->s, field, SETTINGS_pop_mode, &r->ok);
   if (mode >= 0)
-    config->pop = modes[mode];
+    config->pop = (PopMode)mode;
 }
 
 /* Whether a color is swapped on an axis. */
@@ -541,7 +540,7 @@ static bool read_config(ConfigReader *r, PoolId value, ImageColorConfig *config)
     return false;
   Setting *routes = take_setting(r, &set, "routes");
   if (!routes && !has_routes_inside(r, &set)) {
-    settings_missing(r->s, &set, "color configuration", "routes");
+    settings_missing(r->s, &set, settings_group(SETTINGS_color_config)->what, "routes");
     diag_color_config_form(r->s->diags, set.span);
     return false;
   }

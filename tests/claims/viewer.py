@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 """The report page in Chromium, of seven runs (a chain over 512 tiles, a launch on one tile, 100 x 100
-tiles, 64 x 64 tiles, 750 x 994 tiles, a deadlock, a fault).
-It loads in 3 s, moves at 30 frames per second, is smaller than 20 MB, fetches
-nothing, axe-core finds nothing serious in three widths and two themes, the keyboard suffices, and its
-numbers are those of --stats.
+tiles, 64 x 64 tiles, 750 x 994 tiles, a deadlock, a fault).  It loads in 3 s, moves at 30 frames per
+second, is smaller than 20 MB and fetches nothing.  axe-core finds nothing serious in three widths and
+two themes, the keyboard suffices, and the numbers are those of --stats.
 
     viewer.py [NAME ...]    some of those below; SCREENSHOTS=FOLDER keeps them
 
