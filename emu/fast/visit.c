@@ -448,8 +448,10 @@ static void visit_on(Visit *v)
     if (arrlenu(w->host_calls) | e->n_host_waiting)
       serve_host(w);
     fast_forget_due(w, e->base.cycle);
-    uint64_t awake = fast_next_awake(w, e->base.cycle + 1), channel = fast_channel_due(e);
-    uint64_t next = channel < awake ? channel : awake;
+    /* A channel had its turn in this cycle, even if it could take a word more by its rate. */
+    uint64_t later = e->base.cycle + 1, channel = fast_channel_due(e);
+    uint64_t awake = fast_next_awake(w, later), soonest = channel < awake ? channel : awake;
+    uint64_t next = soonest > later ? soonest : later;
     if (next >= end || fast_next_timer(w) <= next)
       break;
     visit_due_rows(v, next, next == awake);
