@@ -358,15 +358,28 @@ static void read_routes(ConfigReader *r, Setting *field, ImageColorConfig *confi
   settings_finish(r->s, &set, SETTINGS_routes);
 }
 
+static const char *const route_names[] = {"rx", "tx"};
+static const char *const position_names[] = {"pos1", "pos2", "pos3"};
+
+static bool has_field_of(ConfigReader *r, const Settings *set, const char *const *names, size_t n)
+{
+  for (uint32_t i = 0; i < set->n; i++)
+    for (size_t k = 0; k < n; k++)
+      if (strcmp(sema_text(r->s, set->at[i].name), names[k]) == 0)
+        return true;
+  return false;
+}
+
 /* The fields of `routes` may stand in the configuration itself (SDK docs, conceptual view). */
 static bool has_routes_inside(ConfigReader *r, const Settings *set)
 {
-  for (uint32_t i = 0; i < set->n; i++) {
-    const char *name = sema_text(r->s, set->at[i].name);
-    if (strcmp(name, "rx") == 0 || strcmp(name, "tx") == 0)
-      return true;
-  }
-  return false;
+  return has_field_of(r, set, route_names, ARRAY_COUNT(route_names));
+}
+
+/* Those of `switches` may do so as well (Cerebras/csl-examples, release 0.4). */
+static bool has_switches_inside(ConfigReader *r, const Settings *set)
+{
+  return has_field_of(r, set, position_names, ARRAY_COUNT(position_names));
 }
 
 /* A position changes one side (or both) of the one before it: what it does not mention is
@@ -425,15 +438,11 @@ static void warn_of_unreachable(ConfigReader *r, Setting *const *fields,
   }
 }
 
-static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *config)
+static void take_switches(ConfigReader *r, Settings *set, ImageColorConfig *config)
 {
-  Settings set = sub_settings(r, field);
-  if (!set.ok)
-    return;
-  static const char *const positions[] = {"pos1", "pos2", "pos3"};
   Setting *fields[MAX_SWITCH_POSITIONS] = {NULL};
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
-    fields[k] = take_setting(r, &set, positions[k - 1]);
+    fields[k] = take_setting(r, set, position_names[k - 1]);
     read_position(r, fields[k], &config->positions[k - 1], &config->positions[k]);
   }
   /* Inheritance needed the ports of positions that cannot be reached; the image has none there. */
@@ -441,26 +450,34 @@ static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *con
     if (!config->positions[k].valid)
       config->positions[k] = (ImagePosition){0, 0, false};
   }
-  Setting *current = take_setting(r, &set, "current_switch_pos");
+  Setting *current = take_setting(r, set, "current_switch_pos");
   int64_t position = 0;
   if (current)
     r->ok &= sema_int_in(r->s, current->value, 0, MAX_SWITCH_POSITIONS - 1,
                          "'current_switch_pos'", current->span, &position);
   config->current = (uint8_t)position;
   if (r->ok && !config->positions[position].valid) {
-    diag_position_not_set(r->s->diags, current ? current->span : set.span,
+    diag_position_not_set(r->s->diags, current ? current->span : set->span,
                           (unsigned)position);
     r->ok = false;
   }
   if (r->ok)
     warn_of_unreachable(r, fields, config);
-  config->ring = setting_bool(r->s, take_setting(r, &set, "ring_mode"), false);
-  read_pop_mode(r, take_setting(r, &set, "pop_mode"), config);
-  settings_finish(r->s, &set, SETTINGS_switches);
+  config->ring = setting_bool(r->s, take_setting(r, set, "ring_mode"), false);
+  read_pop_mode(r, take_setting(r, set, "pop_mode"), config);
   if (!(sema_machine(r->s)->switchable_colors & (uint64_t)1 << r->color)) {
-    report_no_switches(r, set.span);
+    report_no_switches(r, set->span);
     r->ok = false;
   }
+}
+
+static void read_switches(ConfigReader *r, Setting *field, ImageColorConfig *config)
+{
+  Settings set = sub_settings(r, field);
+  if (!set.ok)
+    return;
+  take_switches(r, &set, config);
+  settings_finish(r->s, &set, SETTINGS_switches);
 }
 
 /* In the order of settings.def. */
@@ -551,6 +568,8 @@ static bool read_config(ConfigReader *r, PoolId value, ImageColorConfig *config)
   Setting *switches = take_setting(r, &set, "switches");
   if (switches)
     read_switches(r, switches, config);
+  else if (!routes && has_switches_inside(r, &set))
+    take_switches(r, &set, config);
   Setting *filter = take_setting(r, &set, "filter");
   if (filter)
     read_filter(r, filter, &config->filter);
