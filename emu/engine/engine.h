@@ -586,5 +586,7 @@ const unsigned char *state_file_extra(const StateFile *file, size_t *n);
 /* Into an engine that has just been created; false with the reason, from malloc: it can only be
  * destroyed. */
 bool state_file_restore(StateFile *file, Engine *engine, char **why);
+/* The same for a reader of cores, whose engine will not run: it may lack the links of the run. */
+bool state_file_show(StateFile *file, Engine *engine, char **why);
 
 #endif

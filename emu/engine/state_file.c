@@ -232,13 +232,25 @@ const unsigned char *state_file_extra(const StateFile *f, size_t *n)
 
 /* ---- restoring ------------------------------------------------------------------------------- */
 
-static bool restore_run(StateFile *f, Engine *engine, unsigned char **bytes)
+static bool skip_links(StateReader *in)
+{
+  EngineLinks links = {NULL};
+  bool sound = links_get(&links, in);
+  links_free(&links);
+  return sound;
+}
+
+static bool restore_run(StateFile *f, Engine *engine, bool goes_on, unsigned char **bytes)
 {
   uint32_t tag;
   if (!read_record(f, &tag, bytes))
     return false;
   StateReader in = {*bytes, *bytes + arrlenu(*bytes), false};
-  return engine_run_get(engine, &in) && in.at == in.end;
+  if (!engine_run_get(engine, &in))
+    return false;
+  if (in.at != in.end && !goes_on && !engine->options.links && !skip_links(&in))
+    return false;
+  return in.at == in.end;
 }
 
 static bool restore_tiles(StateFile *f, Engine *engine, unsigned char **bytes)
@@ -256,12 +268,22 @@ static bool restore_tiles(StateFile *f, Engine *engine, unsigned char **bytes)
   return false;
 }
 
-bool state_file_restore(StateFile *f, Engine *engine, char **why)
+static bool restore_state(StateFile *f, Engine *engine, bool goes_on, char **why)
 {
   unsigned char *bytes = NULL;
-  bool done = restore_run(f, engine, &bytes) && restore_tiles(f, engine, &bytes);
+  bool done = restore_run(f, engine, goes_on, &bytes) && restore_tiles(f, engine, &bytes);
   if (!done)
     *why = base_print("what it says of a tile at byte %lld cannot be", (long long)ftello(f->in));
   arrfree(bytes);
   return done;
+}
+
+bool state_file_restore(StateFile *f, Engine *engine, char **why)
+{
+  return restore_state(f, engine, true, why);
+}
+
+bool state_file_show(StateFile *f, Engine *engine, char **why)
+{
+  return restore_state(f, engine, false, why);
 }

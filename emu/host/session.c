@@ -82,7 +82,7 @@ static Engine *state_engine(const HostSession *s)
   return timeline ? timeline_engine(timeline) : session_shown(s);
 }
 
-/* A debugger or a reader of cores opens a state to look at it. */
+/* A debugger, which can go on from there, or a reader of cores opens a state to look at it. */
 static WseStatus restore_core(HostSession *s, ImageMark image)
 {
   char *why = NULL;
@@ -90,7 +90,9 @@ static WseStatus restore_core(HostSession *s, ImageMark image)
   if (!from)
     return WSE_USAGE;
   Timeline *timeline = timeline_of(s->engine);
-  if (!state_file_restore(from, state_engine(s), &why)) {
+  bool done = timeline ? state_file_restore(from, state_engine(s), &why)
+                       : state_file_show(from, state_engine(s), &why);
+  if (!done) {
     diag_state_unusable(s->diags, HOST_NOWHERE, s->options.core, why);
     session_usage(s);
   } else if (timeline) {
