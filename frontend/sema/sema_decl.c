@@ -188,6 +188,7 @@ static bool is_circle(Sema *s, const Ast *ast, PoolId params, uint32_t parent, S
 static const char *current_name(const char *path)
 {
   static const struct { const char *old, *current; } names[] = {
+    {"<memcpy_multi/get_params>", "<memcpy/get_params>"},
     {"<memcpy_multi/memcpy>", "<memcpy/memcpy>"},
     {"<memcpy_multi/memcpy_switches>", "<memcpy/memcpy_switches>"}};
   for (size_t i = 0; i < ARRAY_COUNT(names); i++)

@@ -10,6 +10,15 @@ Tensors pass the border of the program's rectangle, element by element, one wave
 names the tile beyond the border: PE[-1, 0] is the west side of the tile 0, 0.  A wavelet to the tiles
 with an element of 16 bits has the element's index in its high half.  Coordinates of symbols are those
 of the fabric.
+
+With input_colors or output_colors, memcpy streams the tensors of these colors to and from the tiles that
+the port maps name (_copies.py), all at once or in batches:
+
+    runner.load()
+    runner.start()
+    runner.prepare_input_tensor(0, "{x[i=0:9] -> [PE[0, i] -> index[0]]}", x)
+    runner.run_batch([0, 1])
+    runner.stop()
 """
 
 import ctypes
@@ -19,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import wse_lib
+from cerebras.elf.cs_elf_runner._copies import Copies
 from cerebras.sdk.runtime import _platform
 from cerebras.sdk.runtime._arrays import whole
 from cerebras.sdk.runtime._port_map import PortMap
@@ -52,16 +62,13 @@ def program_folder(elf_paths):
 class _Program(SdkRuntime):
     """The running program, with ports at its border."""
 
-    def __init__(self, folder, ports, sim_log):
-        self._ports, self._sim_log = ports, sim_log
-        super().__init__(folder, suppress_simfab_trace=True, memcpy_required=False)
+    def __init__(self, folder, ports, needs_memcpy):
+        self._ports = ports
+        super().__init__(folder, memcpy_required=needs_memcpy)
 
     def _options(self, own_options):
-        options = super()._options(own_options)
-        if self._sim_log:
-            options["sim_log"] = os.fsencode(self._sim_log)
         array = (wse_lib.Port * max(1, len(self._ports)))(*self._ports)
-        return {**options, "ports": array, "n_ports": len(self._ports)}
+        return {**super()._options(own_options), "ports": array, "n_ports": len(self._ports)}
 
     def write_symbol(self, x, y, name, array):
         column, row = self._in_rectangle(x, y)
@@ -155,26 +162,31 @@ def _places_of_map(port_map):
 class CSELFRunner:
     """Runs the program of these ELF files on the emulator, with tensors that pass its border."""
 
-    def __init__(self, elf_paths, cmaddr=None, *, height=None, width=None, input_colors=None,
-                 output_colors=None):
-        del height, width
-        if input_colors or output_colors:
-            raise NotImplementedError("CSELFRunner with input_colors or output_colors, copies through "
-                                      "memcpy in batches, is not available; SdkRuntime has such copies")
+    def __init__(self, elf_paths, cmaddr=None, *, debug_mode=False, height=None, width=None,
+                 input_colors=None, output_colors=None):
+        del debug_mode
         _platform.refuse_address(cmaddr)
         self._folder = program_folder([elf_paths] if isinstance(elf_paths, str) else elf_paths)
         self._streams = []
+        self._copies = None            # in place of streams, with colors of memcpy
+        if input_colors or output_colors:
+            columns, rows = _size_of(self._folder)
+            self._copies = Copies(width or columns, height or rows, input_colors, output_colors)
         self._symbols = []             # (x, y, name, array), in the fabric
         self._program = None
         self.out_tensor_dict = {}
 
     # ---- before the run
 
-    def add_input_tensor(self, color, port_map, tensor, sentinel=None):
+    def add_input_tensor(self, color, port_map, tensor, sentinel=None, *, reusable=False):
         """Sends the elements of a tensor to where the port map says, then to each of these tiles a
         control wavelet that activates the task `sentinel`.  In place of a port map, (SIDE, I) sends
-        all of them to the I-th tile at that side."""
-        tensor = np.asarray(tensor)
+        all of them to the I-th tile at that side.  The tensor of a color of memcpy may be None until
+        prepare_input_tensor if it is reusable."""
+        tensor = self._given(tensor, sentinel, reusable)
+        if self._copies:
+            self._copies.add_input(color, port_map, tensor)
+            return
         if isinstance(port_map, tuple):
             side, at = port_map
             every = list(range(tensor.size))
@@ -187,20 +199,48 @@ class CSELFRunner:
                                  f"has {tensor.size}")
         self._add_input(name, color, tensor, places, sentinel)
 
-    def add_input_array(self, name, color, side, array, sentinel=None):
-        """Sends array[i] to the i-th tile at a side: "N", "S", "E" or "W"."""
-        array = np.asarray(array)
-        self._add_input(name, color, array, _places_of_rows(side, array), sentinel)
+    def add_input_array(self, name, color, side, array, sentinel=None, *, offset=0, reusable=False):
+        """Sends array[i] to the i-th tile at a side: "N", "S", "E" or "W".  On a color of memcpy, the
+        tiles of the i-th row or column behind `offset` share it."""
+        array = self._given(array, sentinel, reusable)
+        if self._copies:
+            self._copies.add_input_array(color, name, _side(side), offset, array)
+        else:
+            self._add_input(name, color, array, _places_of_rows(side, array), sentinel)
 
-    def add_output_tensor(self, color, port_map, dtype):
+    def add_output_tensor(self, color, port_map, dtype, *, reusable=False):
         """Takes the wavelets of the color where the port map says, in order.  The tensor is
         out_tensor_dict[NAME] after the run, NAME being the port map's."""
+        del reusable
+        if self._copies:
+            self._copies.add_output(color, port_map, _element_type(dtype))
+            return
         parsed, places = _places_of_map(port_map)
         self._add_output(parsed.name, color, dtype, parsed.shape, places)
 
-    def add_output_array(self, name, color, side, array):
-        """Takes array[i] from the i-th tile at a side: "N", "S", "E" or "W"."""
-        self._add_output(name, color, array.dtype, array.shape, _places_of_rows(side, array))
+    def add_output_array(self, name, color, side, array, *, offset=0, reusable=False):
+        """Takes array[i] from the i-th tile at a side: "N", "S", "E" or "W".  On a color of memcpy,
+        the tiles of the i-th row or column behind `offset` send it."""
+        del reusable
+        _element_type(array.dtype)
+        if self._copies:
+            self._copies.add_output_array(color, name, _side(side), offset, array)
+        else:
+            self._add_output(name, color, array.dtype, array.shape, _places_of_rows(side, array))
+
+    def _given(self, tensor, sentinel, reusable):
+        """An input's tensor; None for one that comes later."""
+        if self._copies and sentinel is not None:
+            raise NotImplementedError("a sentinel behind a tensor that memcpy copies is not available: "
+                                      "let the tiles count the elements")
+        if tensor is None and self._copies and reusable:
+            return None
+        if tensor is None:
+            raise ValueError("an input without a tensor is for input_colors, with reusable=True: "
+                             "prepare_input_tensor gives it later")
+        tensor = np.asarray(tensor)
+        _element_type(tensor.dtype)
+        return tensor
 
     def set_symbol(self, x, y, name, array):
         """The value of a variable of a tile before the run."""
@@ -236,9 +276,21 @@ class CSELFRunner:
     # ---- the run
 
     def connect_and_run(self, sim_out_path=None):
-        """Runs the program until all outputs are there; RuntimeError says which are not."""
+        """Runs the program until all outputs are there; RuntimeError says which are not.  Writes what
+        the tiles hold then to the file, which ELFLoader reads."""
         if self._program:
             raise RuntimeError("connect_and_run() again: a program runs once; make a new CSELFRunner")
+        if self._copies:
+            self.load()
+            self.start()
+            self.run_batch(self._copies.colors())
+            self.stop()
+        else:
+            self._run_with_ports()
+        if sim_out_path:
+            self._program.dump_core(sim_out_path)
+
+    def _run_with_ports(self):
         size = _size_of(self._folder)
         ports, numbers = [], []
         for stream in self._streams:
@@ -246,10 +298,7 @@ class CSELFRunner:
                 x, y, side = _border(at, size, stream.name)
                 numbers.append((stream, elements, indices, len(ports), (x, y)))
                 ports.append(wse_lib.Port(x, y, side, stream.color, stream.is_input))
-        self._program = _Program(self._folder, ports, sim_out_path)
-        self._program.load()
-        for symbol in self._symbols:
-            self._program.write_symbol(*symbol)
+        self._load(ports, needs_memcpy=False)
         self._send(numbers)
         outputs = [_Output(self._program, *row) for row in numbers if not row[0].is_input]
         self._program.advance(lambda: all([output.collect() for output in outputs]), bool(outputs))
@@ -258,6 +307,12 @@ class CSELFRunner:
             output.warn_of_more()
         self.out_tensor_dict = {stream.name: stream.tensor.reshape(stream.shape)
                                 for stream in self._streams if not stream.is_input}
+
+    def _load(self, ports, needs_memcpy):
+        self._program = _Program(self._folder, ports, needs_memcpy)
+        self._program.load()
+        for symbol in self._symbols:
+            self._program.write_symbol(*symbol)
 
     def _send(self, numbers):
         for stream, elements, indices, port, _ in numbers:
@@ -276,6 +331,45 @@ class CSELFRunner:
                 missing.append(f"{left} wavelets for color {stream.color} still wait at the border "
                                f"of tile {x},{y}, which does not take them")
         raise RuntimeError("the program has ended without all of its outputs: " + "; ".join(missing))
+
+    # ---- copies by memcpy, in batches
+
+    def load(self):
+        """Loads the program on the tiles."""
+        self._for_copies("load")
+        self._load([], needs_memcpy=True)
+
+    def start(self):
+        """Starts the program: run_batch may follow."""
+        self._for_copies("start").run()
+
+    def prepare_input_tensor(self, color, port_map, tensor):
+        """The elements that the next batches with this color send."""
+        self._for_copies("prepare_input_tensor")
+        self._copies.prepare(color, port_map, self._given(tensor, None, False))
+
+    def prepare_input_array(self, color, offset, array):
+        """The same of an array: array[i] for the tiles of the row or column `offset` + i."""
+        self._for_copies("prepare_input_array")
+        self._copies.prepare_array(color, offset, self._given(array, None, False))
+
+    def run_batch(self, colors):
+        """Carries out the copies of these colors and waits until they are done.  Their outputs are in
+        out_tensor_dict."""
+        program = self._for_copies("run_batch")
+        self.out_tensor_dict.update(self._copies.run(program, colors))
+
+    def stop(self):
+        """Ends the program; its symbols remain."""
+        self._for_copies("stop").stop()
+
+    def _for_copies(self, call):
+        if not self._copies:
+            raise RuntimeError(f"{call}() is for copies by memcpy: give CSELFRunner input_colors or "
+                               "output_colors, or call connect_and_run()")
+        if call not in ("load", "prepare_input_tensor", "prepare_input_array") and not self._program:
+            raise RuntimeError(f"{call}() before load(): load the program first")
+        return self._program
 
     # ---- after the run
 

@@ -2,8 +2,8 @@
 
     { A[j=0:5][i=0:3] -> [PE[i//2, j//3] -> index[i%2, j%3]] }
 
-Ranges contain both ends, and may stand in one bracket: [j=0:5, i=0:3].  The last index of a tile's
-elements is the fastest.
+Ranges contain both ends, and may stand in one bracket: [j=0:5, i=0:3].  `i mod 2` is `i%2`.  The last
+index of a tile's elements is the fastest.
 """
 
 import ast
@@ -12,11 +12,12 @@ import re
 
 import numpy as np
 
-__all__ = ["PortMap"]
+__all__ = ["Placement", "PortMap"]
 
 _PORT_MAP = re.compile(r"\{\s*(\w+)\s*((?:\[[^\]]*\]\s*)+)->\s*\[\s*PE\s*\[([^\]]*)\]\s*->"
-                       r"\s*index\s*\[([^\]]*)\]\s*\]\s*\}")
+                       r"\s*index\s*\[([^\]]*)\]\s*\]\s*\}+")    # some scripts end with two
 _DIMENSION = re.compile(r"\s*(?:(\w+)\s*=)?([^:=]+)(?::([^:=]+))?")
+_MOD = re.compile(r"\bmod\b")
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
               ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg}
 
@@ -38,7 +39,7 @@ def _evaluate(node, names, port_map):
 
 def _expressions(text, names, shape, port_map):
     try:
-        tree = ast.parse(f"({text.strip()},)", mode="eval").body
+        tree = ast.parse(f"({_MOD.sub('%', text.strip())},)", mode="eval").body
     except SyntaxError:
         raise ValueError(f"port map {port_map}: cannot read '{text}'") from None
     return [np.broadcast_to(np.asarray(_evaluate(e, names, port_map), np.int64), shape)
@@ -92,3 +93,37 @@ class PortMap:
             extent = int(values.max()) + 1
             place, count = place * extent + values, count * extent
         return place, count
+
+
+class Placement:
+    """Where the elements of a tensor lie on a rectangle of tiles: its `region` (x, y, width, height,
+    elements per tile), the `order` of the elements in a row-major copy to or from it, an index for
+    each, and the `count` of words of such a copy.  Messages call it `what`; a port map gives the
+    tensor a `name`, too."""
+
+    def __init__(self, what, region, order, name=None):
+        self.what, self.region, self.order, self.name = what, region, order, name
+        self.count = region[2] * region[3] * region[4]
+
+    @classmethod
+    def of_map(cls, port_map):
+        parsed = PortMap(port_map)
+        if any((values < 0).any() for values in (parsed.x, parsed.y)):
+            raise ValueError(f"port map {port_map}: some of 'PE' is below 0")
+        x, y = int(parsed.x.min()), int(parsed.y.min())
+        width, height = int(parsed.x.max()) - x + 1, int(parsed.y.max()) - y + 1
+        place, length = parsed.places()
+        tile = (parsed.y - y) * width + parsed.x - x
+        return cls(f"port map {port_map}", (x, y, width, height, length), tile * length + place,
+                   parsed.name)
+
+    def words_of(self, tensor):
+        """The words of a copy to the tiles; an element of 16 bits is in the low half of its word."""
+        if tensor.size != self.order.size:
+            raise ValueError(f"{self.what} is of {self.order.size} elements, the tensor has "
+                             f"{tensor.size}")
+        flat = np.ascontiguousarray(tensor).reshape(-1)
+        words = np.zeros(self.count, np.uint32)
+        words[self.order.reshape(-1)] = flat.view(np.uint16 if flat.dtype.itemsize == 2
+                                                  else np.uint32)
+        return words
