@@ -10,10 +10,12 @@
 #include "emu/include/wse.h"
 #include "ir/machine/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_HANDLES = 3, CALL_BUFFERS = 64, CALL_IMAGES = 4, CALL_NAMES = 12 };
+enum { CALL_HANDLES = 3, CALL_BUFFERS = 64, CALL_IMAGES = 4, CALL_NAMES = 12, CALL_SNAPSHOTS = 4,
+       CALL_PORTS = 3, CALL_STOPS = 3, CALL_WORDS = 8, CALL_PATH = 128 };
 
 typedef struct {
   WseProgram *program;
@@ -28,7 +30,9 @@ typedef struct {
   const uint8_t *data;
   size_t size, at;
   const char *const *images;       /* CALL_IMAGES of them: paths, the last of no image */
+  char core[CALL_PATH];            /* a file that cores are written to */
   CallHandle handles[CALL_HANDLES];
+  WseSnapshot *snapshots[CALL_SNAPSHOTS];      /* of any handle, also of closed ones */
   uint64_t succeeded;              /* calls that returned WSE_OK */
 } Calls;
 
@@ -81,6 +85,18 @@ static const char *call_name(Calls *c)
   return which < CALL_NAMES ? names[which] : NULL;
 }
 
+/* Where words enter at the west and leave at the east of plain_layout.csl, or anywhere. */
+static uint32_t call_make_ports(Calls *c, WsePort ports[CALL_PORTS])
+{
+  uint32_t row = call_below(c, 2), n = call_below(c, 4) ? 0 : call_below(c, CALL_PORTS + 1);
+  ports[0] = (WsePort){0, row, WSE_WEST, 4, true};
+  ports[1] = (WsePort){2, row, WSE_EAST, 4, false};
+  for (uint32_t i = call_below(c, 4) ? 2 : 0; i < CALL_PORTS; i++)
+    ports[i] = (WsePort){call_number(c, 3), call_number(c, 2), (WseSide)call_number(c, 4),
+                         (uint8_t)call_number(c, 6), call_below(c, 2)};
+  return n;
+}
+
 static void call_open(Calls *c, CallHandle *h)
 {
   static const char *const kinds[] = {NULL, NULL, NULL, NULL, NULL, NULL, "all", "task", "bad"};
@@ -88,13 +104,17 @@ static void call_open(Calls *c, CallHandle *h)
   static const uint64_t limits[] = {100, 2000, 2000, 2000, 2000, 2000, 2000, 5000};
   if (h->program)
     return;
+  WsePort ports[CALL_PORTS];
   uint32_t image = call_number(c, CALL_IMAGES - 1);   /* far out: no image, or NULL */
+  const char *path = image < CALL_IMAGES ? c->images[image] : NULL;
   WseOptions options = {
     .engine = (WseEngine)call_number(c, 2), .threads = call_number(c, 3),
     .max_cycles = limits[call_below(c, ARRAY_COUNT(limits))],
     .check = (WseCheck)call_number(c, 3), .trace_kinds = kinds[call_below(c, ARRAY_COUNT(kinds))],
-    .trace_file = "/dev/null", .sim_log = files[call_below(c, ARRAY_COUNT(files))]};
-  WseStatus status = wse_open(image < CALL_IMAGES ? c->images[image] : NULL, &options, &h->program);
+    .trace_file = "/dev/null", .sim_log = files[call_below(c, ARRAY_COUNT(files))],
+    .ports = ports, .n_ports = call_make_ports(c, ports)};
+  WseStatus status = call_below(c, 16) ? wse_open(path, &options, &h->program)
+                                       : wse_open_core(path, c->core, &h->program);
   h->opened = status == WSE_OK;
   call_check(c, h, status);
 }
@@ -202,12 +222,96 @@ static void call_symbols(Calls *c, CallHandle *h)
   }
 }
 
+static void call_port(Calls *c, CallHandle *h)
+{
+  uint32_t words[CALL_WORDS] = {1, 2, 3}, port = call_number(c, CALL_PORTS);
+  size_t n = call_below(c, CALL_WORDS + 1);
+  bool null = call_below(c, 16) == 0;
+  switch (call_below(c, 3)) {
+  case 0:
+    call_check(c, h, wse_port_send(h->program, port, null ? NULL : words, n, call_below(c, 2)));
+    break;
+  case 1: call_check(c, h, wse_port_take(h->program, port, words, n, null ? NULL : &n)); break;
+  default: call_check(c, h, wse_port_left(h->program, port, null ? NULL : &n)); break;
+  }
+}
+
+static void call_step(Calls *c, CallHandle *h)
+{
+  WseStop stops[CALL_STOPS];
+  bool reached, null = call_below(c, 16) == 0;
+  size_t which, n = call_below(c, CALL_STOPS + 1);
+  uint32_t most = call_number(c, 200), x = call_number(c, 3), y = call_number(c, 2);
+  if (call_below(c, 2)) {
+    WseStep unit = (WseStep)call_number(c, 4);
+    call_check_operation(c, h, wse_step(h->program, x, y, unit, call_number(c, 20), most,
+                                        null ? NULL : &reached));
+    return;
+  }
+  for (size_t i = 0; i < n; i++)
+    stops[i] = (WseStop){(WseStopKind)call_number(c, 3), call_number(c, 3), call_number(c, 2),
+                         call_name(c), call_number(c, 40)};
+  call_check_operation(c, h, wse_run_until(h->program, stops, n, most, null ? NULL : &which));
+}
+
+static void call_state(Calls *c, CallHandle *h)
+{
+  static const char *const registers[] = {"r0", "r15", "sp", "pc", "r16", "", NULL};
+  const char *name = registers[call_below(c, ARRAY_COUNT(registers))];
+  uint32_t words[CALL_WORDS] = {0x40000000}, x = call_number(c, 3), y = call_number(c, 2);
+  uint16_t value = (uint16_t)call_number(c, 200);
+  switch (call_below(c, 4)) {
+  case 0:
+    call_check(c, h, wse_read_register(h->program, x, y, name, call_below(c, 16) ? &value : NULL));
+    break;
+  case 1: call_check(c, h, wse_write_register(h->program, x, y, name, value)); break;
+  case 2:
+    call_check(c, h, wse_write_symbol(h->program, x, y, call_name(c), words,
+                                      call_below(c, sizeof words + 1)));
+    break;
+  default:
+    call_check_operation(c, h, wse_launch_later(h->program, call_number(c, 9), words,
+                                                call_below(c, CALL_WORDS + 1)));
+    break;
+  }
+}
+
+static void call_snapshot(Calls *c, CallHandle *h)
+{
+  WseSnapshot **s = &c->snapshots[call_below(c, CALL_SNAPSHOTS)];
+  const WseSnapshot *before = c->snapshots[call_below(c, CALL_SNAPSHOTS)];
+  switch (call_below(c, 4)) {
+  case 0:
+    wse_snapshot_free(*s);
+    *s = NULL;
+    break;
+  case 1:
+    if (!*s)
+      call_check(c, h, wse_snapshot_take(h->program, before, s));
+    break;
+  case 2: {
+    WseStatus status = wse_snapshot_restore(h->program, *s);
+    call_check(c, h, status);
+    h->ended = h->ended && status != WSE_OK;
+    break;
+  }
+  default: wse_snapshot_cycle(*s); break;
+  }
+}
+
+static void call_core(Calls *c, CallHandle *h)
+{
+  const char *const paths[] = {c->core, c->core, c->core, "/nowhere/core", NULL};
+  call_check(c, h, wse_dump_core(h->program, paths[call_below(c, ARRAY_COUNT(paths))]));
+}
+
 static void call_look(Calls *c, CallHandle *h)
 {
   const char *text;
-  switch (call_below(c, 5)) {
+  switch (call_below(c, 6)) {
   case 0: wse_cycle(h->program); break;
   case 1: wse_symbol_count(h->program); break;
+  case 4: if (call_below(c, 16) == 0) wse_interrupt(h->program); break;
   case 2: text = wse_warnings(h->program); if (text && !*text) ICE("an empty warning"); break;
   case 3: text = wse_statistics(h->program); if (*text != '{') ICE("no statistics"); break;
   default: wse_version(); break;
@@ -222,7 +326,7 @@ static void call_one(Calls *c)
     call_close(h);
   if (!h->program && call_below(c, 8))
     call_open(c, h);
-  switch (call_below(c, 16)) {
+  switch (call_below(c, 21)) {
   case 0: if (call_below(c, 8) == 0) call_close(h); break;
   case 1: case 2: case 3: call_copy(c, h, true); break;
   case 4: case 5: case 6: call_copy(c, h, false); break;
@@ -232,6 +336,11 @@ static void call_one(Calls *c)
   case 12: wse_is_done(h->program, call_some_task(c, h)); break;
   case 13: if (call_below(c, 3) == 0) call_check_operation(c, h, wse_finish(h->program)); break;
   case 14: call_symbols(c, h); break;
+  case 15: call_port(c, h); break;
+  case 16: call_step(c, h); break;
+  case 17: call_state(c, h); break;
+  case 18: call_snapshot(c, h); break;
+  case 19: call_core(c, h); break;
   default: call_look(c, h); break;
   }
 }
@@ -240,10 +349,14 @@ static void call_one(Calls *c)
 static uint64_t calls_run(const uint8_t *data, size_t size, const char *const images[CALL_IMAGES])
 {
   Calls c = {.data = data, .size = size, .images = images};
+  snprintf(c.core, sizeof c.core, "%s.core", images[0]);
   while (c.at < c.size)
     call_one(&c);
   for (unsigned i = 0; i < CALL_HANDLES; i++)
     call_close(&c.handles[i]);
+  for (unsigned i = 0; i < CALL_SNAPSHOTS; i++)
+    wse_snapshot_free(c.snapshots[i]);
+  remove(c.core);
   return c.succeeded;
 }
 

@@ -188,10 +188,15 @@ WseStatus session_write_symbol(HostSession *session, uint32_t tile, const char *
 
 /* ---- stepping.c: snapshots, steps, stop conditions ------------------------------------------- */
 
+/* A snapshot of one session, which may end before it. */
+typedef struct SessionSnapshot SessionSnapshot;
 /* While no operation is on its way, without a debugger.  `before`: an earlier one, or NULL. */
-WseStatus session_snapshot(HostSession *session, const Snapshot *before, Snapshot **snapshot);
+WseStatus session_snapshot(HostSession *session, const SessionSnapshot *before,
+                           SessionSnapshot **snapshot);
 /* The session is as it was; after the end of a run, too. */
-WseStatus session_go_back(HostSession *session, const Snapshot *snapshot);
+WseStatus session_go_back(HostSession *session, const SessionSnapshot *snapshot);
+uint64_t session_snapshot_cycle(const SessionSnapshot *snapshot);
+void session_snapshot_free(SessionSnapshot *snapshot);
 /* As in wse.h. */
 WseStatus session_step_tile(HostSession *session, uint32_t tile, WseStep unit, uint64_t count,
                             uint64_t most_cycles, bool *reached);

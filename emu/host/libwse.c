@@ -625,7 +625,8 @@ WseStatus wse_snapshot_take(WseProgram *p, const WseSnapshot *before, WseSnapsho
   ENTER(p);
   if (!snapshot)
     return report_missing(p, "snapshot");
-  return session_snapshot(p->session, (const Snapshot *)before, (Snapshot **)snapshot);
+  return session_snapshot(p->session, (const SessionSnapshot *)before,
+                          (SessionSnapshot **)snapshot);
 }
 
 WseStatus wse_snapshot_restore(WseProgram *p, const WseSnapshot *snapshot)
@@ -633,16 +634,19 @@ WseStatus wse_snapshot_restore(WseProgram *p, const WseSnapshot *snapshot)
   if (!check_usable(p))
     return unusable_status(p);
   ENTER(p);
-  return snapshot ? session_go_back(p->session, (const Snapshot *)snapshot)
+  return snapshot ? session_go_back(p->session, (const SessionSnapshot *)snapshot)
                   : report_missing(p, "snapshot");
 }
 
 uint64_t wse_snapshot_cycle(const WseSnapshot *snapshot)
 {
-  return snapshot ? snapshot_cycle((const Snapshot *)snapshot) : 0;
+  return snapshot ? session_snapshot_cycle((const SessionSnapshot *)snapshot) : 0;
 }
 
-void wse_snapshot_free(WseSnapshot *snapshot) { snapshot_free((Snapshot *)snapshot); }
+void wse_snapshot_free(WseSnapshot *snapshot)
+{
+  session_snapshot_free((SessionSnapshot *)snapshot);
+}
 
 WseStatus wse_step(WseProgram *p, uint32_t x, uint32_t y, WseStep unit, uint64_t count,
                    uint64_t max_cycles, bool *reached)

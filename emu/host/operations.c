@@ -689,6 +689,20 @@ static WseStatus run_until_quiet(HostSession *s)
   return status;
 }
 
+/* A tile keeps one launch that it has not begun. */
+static bool check_launch_fits(HostSession *s, uint32_t function)
+{
+  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
+    const Tile *t = s->ops->tile(s->engine, tile, false);
+    if (t && t->launch_pending && session_binding(s, tile, function)) {
+      diag_launch_waits(s->diags, HOST_NOWHERE, s->image->exports[function].name,
+                        program_x(s->program, tile), program_y(s->program, tile));
+      return false;
+    }
+  }
+  return true;
+}
+
 /* Without memcpy the engine calls the function itself; arguments are put in place at no cost. */
 static void deliver_launch(HostSession *s, uint32_t function, const uint32_t *args,
                            uint32_t n_args)
@@ -718,6 +732,8 @@ WseStatus session_launch_begin(HostSession *s, uint32_t function, const uint32_t
   if (status != WSE_OK)
     return status;
   if (!s->image->memcpy) {
+    if (!check_launch_fits(s, function))
+      return session_usage(s);
     deliver_launch(s, function, args, n_args);
     return done_at_once(s, OPERATION_LAUNCH, task);
   }

@@ -265,6 +265,7 @@ void session_close(HostSession *s)
 {
   if (!s)
     return;
+  session_leave_snapshots(s);
   if (s->engine)
     s->ops->destroy(s->engine);
   observers_destroy(s);

@@ -70,6 +70,7 @@ struct HostSession {
   bool phase_is_program, phase_has_command;
   bool phase_is_cut;                               /* a run that its limit has interrupted */
   double load_seconds, wall_seconds;
+  SessionSnapshot **snapshots;                     /* stb_ds: those that are not freed */
 };
 
 /* How long the host waits for tiles to rest after they have done what it asked: some never rest,
@@ -108,6 +109,8 @@ void session_flush_diags(HostSession *session, FILE *out);
 
 /* ---- border.c */
 
+/* The session ends: its snapshots are of none. */
+void session_leave_snapshots(HostSession *session);
 /* Why a run with ports at the border cannot be; NULL: it can, or has none. */
 const char *session_border_refusal(const SessionOptions *options);
 /* Makes the gates of the ports; WSE_USAGE after reporting a port that cannot be. */

@@ -32,24 +32,68 @@ static WseStatus check_stepping(HostSession *s, bool steps)
   return session_usage(s);
 }
 
-WseStatus session_snapshot(HostSession *s, const Snapshot *before, Snapshot **snapshot)
+struct SessionSnapshot {
+  HostSession *owner;           /* NULL: it has ended */
+  Snapshot *state;
+};
+
+static WseStatus check_snapshot(HostSession *s, const SessionSnapshot *snapshot)
 {
-  *snapshot = NULL;
   WseStatus status = check_stepping(s, false);
-  if (status == WSE_OK)
-    *snapshot = snapshot_take(s->engine, before);
-  return status;
+  if (status != WSE_OK || !snapshot || snapshot->owner == s)
+    return status;
+  diag_snapshot_of_other(s->diags, HOST_NOWHERE);
+  return session_usage(s);
 }
 
-WseStatus session_go_back(HostSession *s, const Snapshot *snapshot)
+WseStatus session_snapshot(HostSession *s, const SessionSnapshot *before,
+                           SessionSnapshot **snapshot)
 {
-  WseStatus status = check_stepping(s, false);
+  *snapshot = NULL;
+  WseStatus status = check_snapshot(s, before);
+  if (status != WSE_OK)
+    return status;
+  *snapshot = base_malloc(sizeof **snapshot);
+  **snapshot = (SessionSnapshot){s, snapshot_take(s->engine, before ? before->state : NULL)};
+  arrput(s->snapshots, *snapshot);
+  return WSE_OK;
+}
+
+uint64_t session_snapshot_cycle(const SessionSnapshot *snapshot)
+{
+  return snapshot_cycle(snapshot->state);
+}
+
+void session_snapshot_free(SessionSnapshot *snapshot)
+{
+  if (!snapshot)
+    return;
+  SessionSnapshot **all = snapshot->owner ? snapshot->owner->snapshots : NULL;
+  for (size_t i = 0; i < arrlenu(all); i++)
+    if (all[i] == snapshot) {
+      arrdelswap(all, i);
+      break;
+    }
+  snapshot_free(snapshot->state);
+  free(snapshot);
+}
+
+void session_leave_snapshots(HostSession *s)
+{
+  for (size_t i = 0; i < arrlenu(s->snapshots); i++)
+    s->snapshots[i]->owner = NULL;
+  arrfree(s->snapshots);
+}
+
+WseStatus session_go_back(HostSession *s, const SessionSnapshot *snapshot)
+{
+  WseStatus status = check_snapshot(s, snapshot);
   if (status != WSE_OK)
     return status;
   EngineOptions options = s->engine->options;
   s->ops->destroy(s->engine);
   s->engine = s->ops->create(s->program, &options);
-  snapshot_restore(snapshot, s->engine);
+  snapshot_restore(snapshot->state, s->engine);
   atomic_store(&s->interrupt, 0);
   s->ended = s->finishing = s->quiet = false;
   s->hazards_told = 0;
@@ -109,6 +153,8 @@ WseStatus session_step_tile(HostSession *s, uint32_t tile, WseStep unit, uint64_
   TileView before;
   bool over = false;
   *reached = false;
+  if (status == WSE_OK)
+    status = session_ended(s);
   if (status != WSE_OK)
     return status;
   before = view_tile(s, tile);
@@ -188,6 +234,8 @@ WseStatus session_run_until(HostSession *s, const WseStop *stops, size_t n, uint
                             size_t *which)
 {
   WseStatus status = check_stepping(s, true);
+  if (status == WSE_OK)
+    status = session_ended(s);
   Watched *watched = base_zeroed(n + 1, sizeof *watched);
   bool over = false;
   *which = n;

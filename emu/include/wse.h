@@ -246,11 +246,12 @@ WSE_API WseStatus wse_launch_later(WseProgram *program, uint32_t function, const
                                    uint32_t n_args);
 
 typedef struct WseSnapshot WseSnapshot;
-/* Keeps the state of all tiles.  `before` is an earlier snapshot of the same program, or NULL: what
+/* Keeps the state of all tiles.  `before` is an earlier snapshot of the same handle, or NULL: what
  * is equal is shared, so that one costs as much memory as has changed. */
 WSE_API WseStatus wse_snapshot_take(WseProgram *program, const WseSnapshot *before,
                                     WseSnapshot **snapshot);
-/* Goes back to it, from any cycle, and from the end of a run, too: fault, deadlock, limit. */
+/* Goes back to it, from any cycle, and from the end of a run, too: fault, deadlock, limit.  It must
+ * be of the same handle. */
 WSE_API WseStatus wse_snapshot_restore(WseProgram *program, const WseSnapshot *snapshot);
 WSE_API uint64_t wse_snapshot_cycle(const WseSnapshot *snapshot);
 /* Before or after wse_close of its program. */

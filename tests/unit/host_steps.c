@@ -216,6 +216,60 @@ static void test_a_core_is_read_and_does_not_run(void **state)
   wse_close(p);
 }
 
+static void test_a_snapshot_is_of_one_handle(void **state)
+{
+  (void)state;
+  WseProgram *one = open_program(WSE_ENGINE_FAST), *other = open_program(WSE_ENGINE_FAST);
+  WseSnapshot *early, *late, *none;
+  assert_int_equal(wse_snapshot_take(one, NULL, &early), WSE_OK);
+  scale_later(one);
+  assert_int_equal(wse_snapshot_take(one, early, &late), WSE_OK);
+  expect_refusal(other, wse_snapshot_restore(other, early), "[snapshot_of_other]");
+  expect_refusal(other, wse_snapshot_take(other, early, &none), "[snapshot_of_other]");
+  assert_null(none);
+  wse_snapshot_free(early);
+  assert_int_equal(wse_snapshot_restore(one, late), WSE_OK);
+  wse_close(one);
+  expect_refusal(other, wse_snapshot_restore(other, late), "[snapshot_of_other]");
+  wse_snapshot_free(late);
+  wse_close(other);
+}
+
+/* Each tile keeps one launch; what it makes of one after the other shows in "n". */
+static void test_launches_wait_for_each_other(void **state)
+{
+  static const uint32_t args[] = {0x40000000, 1};
+  (void)state;
+  for (unsigned e = 0; e < ARRAY_COUNT(engines); e++) {
+    WseProgram *p = open_program(engines[e]);
+    int32_t n;
+    size_t size;
+    scale_later(p);
+    expect_refusal(p, wse_launch_later(p, id_of(p, "scale"), args, 2), "[launch_waits]");
+    expect_refusal(p, wse_launch(p, id_of(p, "spin"), NULL, 0, NULL), "[launch_waits]");
+    assert_int_equal(wse_run(p, 0), WSE_OK);
+    scale_later(p);
+    assert_int_equal(wse_run(p, 0), WSE_OK);
+    assert_int_equal(wse_read_symbol(p, 1, 0, "n", &n, sizeof n, &size), WSE_OK);
+    assert_int_equal(n, 2);
+    wse_close(p);
+  }
+}
+
+/* Also for steps and conditions that would run nothing. */
+static void test_a_run_that_has_ended_stays_so(void **state)
+{
+  (void)state;
+  WseProgram *p = open_program(WSE_ENGINE_FAST);
+  size_t which;
+  bool reached;
+  assert_int_equal(wse_launch(p, id_of(p, "crash"), NULL, 0, NULL), WSE_FAULT);
+  assert_int_equal(wse_step(p, 0, 0, WSE_STEP_CYCLE, 0, MOST, &reached), WSE_FAULT);
+  assert_int_equal(wse_step(p, 0, 0, WSE_STEP_CYCLE, 1, 0, &reached), WSE_FAULT);
+  assert_int_equal(wse_run_until(p, NULL, 0, 0, &which), WSE_FAULT);
+  wse_close(p);
+}
+
 static void test_mistakes(void **state)
 {
   (void)state;
@@ -242,6 +296,9 @@ int main(void)
     cmocka_unit_test(test_memory_and_registers_by_name),
     cmocka_unit_test(test_a_fault_is_no_end_for_who_has_a_snapshot),
     cmocka_unit_test(test_a_core_is_read_and_does_not_run),
+    cmocka_unit_test(test_a_snapshot_is_of_one_handle),
+    cmocka_unit_test(test_launches_wait_for_each_other),
+    cmocka_unit_test(test_a_run_that_has_ended_stays_so),
     cmocka_unit_test(test_mistakes),
   };
   snprintf(image, sizeof image, "/tmp/host_steps.%ld.bin", (long)getpid());
