@@ -21,6 +21,7 @@ SIMD_32, SIMD_OFF = 1, 4        # of a descriptor, see docs/isa.md
 TASK_KINDS = {"data": 1, "local": 2, "control": 3}
 REGISTER_PORTS = (WEST, EAST, SOUTH, NORTH, RAMP)       # bits of COLOR_ROUTES
 EXIT_WORD = 1 << 14
+SWITCH_POSITION = 13            # bits of COLOR_SWITCH: the current position
 
 
 class Node:
@@ -49,6 +50,7 @@ class TilePlan:
         self.writes, self.sources = [], []      # operations, for the end's memory
         self.handled = None                     # node of the teardown handler
         self.openings = []                      # (color, word) that the start writes
+        self.turned = {}                        # node: position until the start turns its switch
 
     def room(self):
         return len(self.sends) + len(self.receives) < MOST_QUEUES
@@ -156,6 +158,9 @@ class Fabric:
                 route.positions.append((source, set(r.sample(sorted(outputs),
                                                              r.randrange(1, len(outputs) + 1)))))
             route.current = r.randrange(len(route.positions)) if self.chance(0.3) else 0
+            # The register has one output for a position; nothing comes before the start turns it.
+            if node.source == RAMP and all(len(ports) == 1 for _, ports in route.positions[1:]):
+                plan.turned[node] = r.randrange(len(route.positions))
             route.ring = self.chance(0.5)
         route.pop = r.choice((NEVER, NEVER, ALWAYS, ON_ADVANCE, ON_ADVANCE_NOP))
         if node.ramp and self.chance(0.12):
@@ -441,6 +446,12 @@ class Fabric:
         for node, word in plan.openings:
             self.emit("li", a=0, imm=word)
             self.emit("stcfgi", a=0, imm=isa.REGISTERS["COLOR_ROUTES"] + node.color)
+        for node in plan.turned:
+            register = isa.REGISTERS["COLOR_SWITCH"] + node.color
+            self.emit("ldcfgi", a=0, imm=register)
+            self.emit("andi", a=0, b=0, imm=0xffff & ~(3 << SWITCH_POSITION))
+            self.emit("ori", a=0, b=0, imm=node.route.current << SWITCH_POSITION)
+            self.emit("stcfgi", a=0, imm=register)
         tasks = state.data_tasks or state.open or plan.handled or len(self.flag_tasks) < 4
         split = len(order) if tasks else self.random.randrange(len(order) + 1)
         state.phases = [order[:split], order[split:]] if split < len(order) else [order]
@@ -537,7 +548,9 @@ class Fabric:
                              for source, outputs in route.positions)
         if starts_down:                 # the start sets the routes
             positions = f"{1 << RAMP} {1 << RAMP}"
-        return (f"route {tile[0]} {tile[1]} {color} {route.current} {int(route.ring)} {route.pop} "
+        current = next((position for node, position in self.plans[tile].turned.items()
+                        if node.color == color), route.current)
+        return (f"route {tile[0]} {tile[1]} {color} {current} {int(route.ring)} {route.pop} "
                 f"{int(route.swap_x)} {int(route.swap_y)} {int(starts_down)} {f.kind} "
                 f"{int(f.count_data)} {int(f.count_control)} 0 {int(f.limit2 >= 0)} {f.initial} "
                 f"{f.limit1} {max(f.limit2, 0)} {f.maximum} {positions}")
