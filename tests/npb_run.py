@@ -288,15 +288,18 @@ def run_ft(folder, size, log_side, iterations, arch="wse2", network=False):
     return float(abs(found / wanted - 1).max()), max(map(cycles_between, stamps))
 
 
-def run_lu(folder, size, iterations, arch="wse2"):
+def run_lu(folder, size, iterations, arch="wse2", inner=npb_lu.INNER_POINTS):
     """On (width, height) tiles: the largest relative errors of a residual's, of an error's norm
     and of the integral, and the cycles of the slowest tile.  Wanted is what the specification says
-    after all iterations, and what npb_lu finds in f64 after fewer."""
-    wanted = ((LU_RESIDUALS, LU_ERRORS, LU_INTEGRAL) if iterations == LU_ITERATIONS else
-              npb_lu.solve(iterations))
+    after all iterations, and what npb_lu finds in f64 after fewer or with other numbers of points
+    within the cube along x, y and z."""
+    wanted = ((LU_RESIDUALS, LU_ERRORS, LU_INTEGRAL)
+              if (iterations, inner) == (LU_ITERATIONS, npb_lu.INNER_POINTS) else
+              npb_lu.solve(iterations, inner))
     image = folder / "lu.bin"
     harness.compile("samples/npb/lu/layout.csl", image, f"--arch={arch}",
-                    params={"width": size[0], "height": size[1], "iterations": iterations})
+                    params={"width": size[0], "height": size[1], "iterations": iterations,
+                            **dict(zip(("inner_x", "inner_y", "inner_z"), inner))})
     names = ("residuals", "errors", "integral", "stamps")
     harness.emu(image, "--threads=2", *(f"--d2h={name}={folder / name}.npy" for name in names),
                 timeout=1800)

@@ -67,6 +67,14 @@ def test_flow_in_a_cube(tmp_path, size, arch):
     assert max(off) <= 1e-6
 
 
+@pytest.mark.parametrize("size, inner, arch", [((2, 3), (8, 6, 5), "wse2"),
+                                               ((4, 2), (4, 8, 13), "wse3")])
+def test_flow_with_other_numbers_of_points(tmp_path, size, inner, arch):
+    """Each axis has its own distance between points."""
+    off, _ = npb_run.run_lu(tmp_path, size, 2, arch, inner)
+    assert max(off) <= 1e-6
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("level", ["-O1", "-O2"])
 def test_a_flow_on_four_tiles_fits_their_memory(tmp_path, arch, level):
