@@ -4,7 +4,7 @@ library for a network of tiles on a rectangle (samples/network-mpi), as the thes
 figures 4.11 to 4.14; both verified.  MG on a grid of 16^3 points, four iterations; IS with 1,024 keys
 per tile, two iterations; CG with 28 rows per tile, one iteration; FT with 1,024 points per tile, two
 iterations, both on the rectangle.  The library's take fewer cycles for each number of tiles, and the
-difference grows with it.
+difference grows with it, but for MG's.
 
 FIGURES names a folder for the figures as CSV and SVG.  A minute.
 """
@@ -58,7 +58,7 @@ def mg_cycles(claims, size, network):
     return cycles
 
 
-def compare(claims, figure, kernel, sizes, cycles_of):
+def compare(claims, figure, kernel, sizes, cycles_of, grows=True):
     curves = {name: {size[0] * size[1]: cycles_of(claims, size, name == "network")
                      for size in sizes} for name in ("ours", "network")}
     for tiles, ours in curves["ours"].items():
@@ -66,7 +66,8 @@ def compare(claims, figure, kernel, sizes, cycles_of):
         claims.at_least(f"{kernel}, {tiles} tiles: {theirs} cycles against {ours}, ratio",
                         round(theirs / ours, 1), 1.1)
     more = [curves["network"][tiles] - ours for tiles, ours in curves["ours"].items()]
-    claims.equals(f"{kernel}: the difference grows with the tiles", more == sorted(more), True)
+    if grows:
+        claims.equals(f"{kernel}: the difference grows with the tiles", more == sorted(more), True)
     if os.environ.get("FIGURES"):
         folder = Path(os.environ["FIGURES"])
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,7 @@ def compare(claims, figure, kernel, sizes, cycles_of):
 
 def main():
     claims = Claims()
-    compare(claims, "4.11", "MG", MG_SIZES, mg_cycles)
+    compare(claims, "4.11", "MG", MG_SIZES, mg_cycles, grows=False)
     compare(claims, "4.12", "IS", IS_SIZES, is_cycles)
     compare(claims, "4.13", "CG", CG_SIZES, cg_cycles)
     compare(claims, "4.14", "FT", FT_SIZES, ft_cycles)
