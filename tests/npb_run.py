@@ -36,6 +36,7 @@ LU_ERRORS = (6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5
              5.8474222595157350e-5, 1.3103347914111294e-3)
 LU_INTEGRAL = 7.8418928865937083
 LU_ITERATIONS = 50
+LU_BOUNDS = {"residual's norm": 2e-4, "error's norm": 1e-4, "integral": 1e-6}   # relative, class S
 
 IS_CLASS_S, IS_MOST = 16, 1 << 11
 IS_TESTED = (48427, 17148, 23627, 62548, 4431)      # places of the tested keys, class S
@@ -288,7 +289,7 @@ def run_ft(folder, size, log_side, iterations, arch="wse2", network=False):
     return float(abs(found / wanted - 1).max()), max(map(cycles_between, stamps))
 
 
-def run_lu(folder, size, iterations, arch="wse2", inner=npb_lu.INNER_POINTS):
+def run_lu(folder, size, iterations, arch="wse2", inner=npb_lu.INNER_POINTS, network=False):
     """On (width, height) tiles: the largest relative errors of a residual's, of an error's norm
     and of the integral, and the cycles of the slowest tile.  Wanted is what the specification says
     after all iterations, and what npb_lu finds in f64 after fewer or with other numbers of points
@@ -297,7 +298,8 @@ def run_lu(folder, size, iterations, arch="wse2", inner=npb_lu.INNER_POINTS):
               if (iterations, inner) == (LU_ITERATIONS, npb_lu.INNER_POINTS) else
               npb_lu.solve(iterations, inner))
     image = folder / "lu.bin"
-    harness.compile("samples/npb/lu/layout.csl", image, f"--arch={arch}",
+    program = "network_layout.csl" if network else "layout.csl"
+    harness.compile(f"samples/npb/lu/{program}", image, f"--arch={arch}",
                     params={"width": size[0], "height": size[1], "iterations": iterations,
                             **dict(zip(("inner_x", "inner_y", "inner_z"), inner))})
     names = ("residuals", "errors", "integral", "stamps")

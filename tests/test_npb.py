@@ -67,6 +67,18 @@ def test_flow_in_a_cube(tmp_path, size, arch):
     assert max(off) <= 1e-6
 
 
+@pytest.mark.parametrize("size, inner, arch", [((2, 2), (6, 6, 6), "wse2"),
+                                               ((5, 5), (10, 10, 10), "wse3"),
+                                               ((10, 5), (10, 10, 10), "wse2"),
+                                               ((2, 6), (4, 6, 5), "wse3"),
+                                               ((1, 3), (4, 6, 5), "wse2")])
+def test_flow_over_a_network(tmp_path, size, inner, arch):
+    """With a column or row per tile, what is two points away comes over another tile."""
+    _, ours = npb_run.run_lu(tmp_path, size, 2, arch, inner)
+    off, network = npb_run.run_lu(tmp_path, size, 2, arch, inner, True)
+    assert max(off) <= 1e-6 and network > 1.03 * ours
+
+
 @pytest.mark.parametrize("size, inner, arch", [((2, 3), (8, 6, 5), "wse2"),
                                                ((4, 2), (4, 8, 13), "wse3")])
 def test_flow_with_other_numbers_of_points(tmp_path, size, inner, arch):
