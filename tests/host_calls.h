@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_HANDLES = 3, CALL_BUFFERS = 64, CALL_IMAGES = 4, CALL_NAMES = 12, CALL_SNAPSHOTS = 4,
-       CALL_PORTS = 3, CALL_STOPS = 3, CALL_WORDS = 8, CALL_PATH = 128 };
+enum { CALL_HANDLES = 4, CALL_BUFFERS = 64, CALL_IMAGES = 4, CALL_NAMES = 12, CALL_SNAPSHOTS = 4,
+       CALL_PORTS = 3, CALL_STOPS = 3, CALL_WORDS = 8, CALL_PATH = 128, CALL_WAFERS = 2 };
 
 typedef struct {
   WseProgram *program;
   bool opened, ended;              /* a fault, a deadlock or the cycle limit has ended it */
+  bool is_wafer;                   /* of the cluster */
   WseStatus end;
   WseTask tasks[CALL_BUFFERS];
   uint32_t *buffers[CALL_BUFFERS]; /* live until the handle is closed */
@@ -31,6 +32,8 @@ typedef struct {
   size_t size, at;
   const char *const *images;       /* CALL_IMAGES of them: paths, the last of no image */
   char core[CALL_PATH];            /* a file that cores are written to */
+  char wafers[CALL_PATH];          /* a cluster of two wafers with the third image */
+  WseCluster *cluster;             /* its programs are the last handles */
   CallHandle handles[CALL_HANDLES];
   WseSnapshot *snapshots[CALL_SNAPSHOTS];      /* of any handle, also of closed ones */
   uint64_t succeeded;              /* calls that returned WSE_OK */
@@ -119,12 +122,53 @@ static void call_open(Calls *c, CallHandle *h)
   call_check(c, h, status);
 }
 
-static void call_close(CallHandle *h)
+static void call_forget(CallHandle *h)
 {
-  wse_close(h->program);
   for (unsigned i = 0; i < h->n_buffers; i++)
     free(h->buffers[i]);
   *h = (CallHandle){0};
+}
+
+static void call_close_cluster(Calls *c)
+{
+  wse_cluster_close(c->cluster);
+  c->cluster = NULL;
+  for (unsigned i = CALL_HANDLES - CALL_WAFERS; i < CALL_HANDLES; i++)
+    if (c->handles[i].is_wafer)
+      call_forget(&c->handles[i]);
+}
+
+static void call_close(Calls *c, CallHandle *h)
+{
+  bool is_wafer = h->is_wafer;
+  wse_close(h->program);           /* nothing happens to a wafer's program */
+  if (is_wafer)
+    call_close_cluster(c);
+  else
+    call_forget(h);
+}
+
+static void call_open_cluster(Calls *c)
+{
+  CallHandle *first = &c->handles[CALL_HANDLES - CALL_WAFERS];
+  const char *const paths[] = {c->wafers, c->wafers, c->wafers, c->images[0], "/nowhere/c", NULL};
+  const char *path = paths[call_below(c, ARRAY_COUNT(paths))], *image;
+  WseOptions options = {.engine = (WseEngine)call_below(c, 2), .threads = call_number(c, 3),
+                        .max_cycles = 2000, .check = (WseCheck)call_below(c, 3)};
+  if (c->cluster)
+    return;
+  WseStatus status = wse_cluster_open(path, call_below(c, 8) ? &options : NULL, &c->cluster);
+  const WseError *error = wse_cluster_error(c->cluster);
+  if (error->status != status || (status != WSE_OK && !*error->message))
+    ICE("status %d, and the error says %d", (int)status, (int)error->status);
+  wse_cluster_wafer(c->cluster, call_number(c, 3), &image);
+  for (unsigned i = 0; i < CALL_WAFERS; i++) {
+    first[i].program = wse_cluster_program(c->cluster, i);
+    first[i].is_wafer = first[i].program != NULL;
+    first[i].opened = status == WSE_OK;
+  }
+  if (status != WSE_OK && call_below(c, 2))
+    call_close_cluster(c);
 }
 
 /* Brings a transfer into the rectangle; with memcpy, colors 4 and 5 are streams. */
@@ -320,14 +364,17 @@ static void call_look(Calls *c, CallHandle *h)
 
 static void call_one(Calls *c)
 {
-  CallHandle *h = &c->handles[call_byte(c) % 8 == 7 ? call_below(c, CALL_HANDLES) : 0];
+  CallHandle *h = &c->handles[call_byte(c) % 4 == 3 ? call_below(c, CALL_HANDLES) : 0];
   bool useless = h->program && (!h->opened || h->ended);
   if (useless && call_below(c, 4) == 0)               /* first seen what can be done with it */
-    call_close(h);
-  if (!h->program && call_below(c, 8))
+    call_close(c, h);
+  bool is_for_wafer = h >= &c->handles[CALL_HANDLES - CALL_WAFERS];
+  if (!h->program && is_for_wafer)
+    call_open_cluster(c);
+  else if (!h->program && call_below(c, 8))
     call_open(c, h);
   switch (call_below(c, 21)) {
-  case 0: if (call_below(c, 8) == 0) call_close(h); break;
+  case 0: if (call_below(c, 8) == 0) call_close(c, h); break;
   case 1: case 2: case 3: call_copy(c, h, true); break;
   case 4: case 5: case 6: call_copy(c, h, false); break;
   case 7: case 8: case 9: call_launch(c, h); break;
@@ -345,18 +392,32 @@ static void call_one(Calls *c)
   }
 }
 
+static void call_write_cluster(const Calls *c)
+{
+  FILE *out = fopen(c->wafers, "w");
+  if (!out)
+    ICE("cannot write %s", c->wafers);
+  fprintf(out, "{\"topology\": {\"kind\": \"line\", \"size\": %d, \"image\": \"%s\", \"rows\": [0], "
+          "\"latency\": 20, \"channels\": [{\"colors\": [4, 4]}]}}", CALL_WAFERS, c->images[2]);
+  fclose(out);
+}
+
 /* Returns how many calls succeeded. */
 static uint64_t calls_run(const uint8_t *data, size_t size, const char *const images[CALL_IMAGES])
 {
   Calls c = {.data = data, .size = size, .images = images};
   snprintf(c.core, sizeof c.core, "%s.core", images[0]);
+  snprintf(c.wafers, sizeof c.wafers, "%s.json", images[0]);
+  call_write_cluster(&c);
   while (c.at < c.size)
     call_one(&c);
   for (unsigned i = 0; i < CALL_HANDLES; i++)
-    call_close(&c.handles[i]);
+    call_close(&c, &c.handles[i]);
+  call_close_cluster(&c);
   for (unsigned i = 0; i < CALL_SNAPSHOTS; i++)
     wse_snapshot_free(c.snapshots[i]);
   remove(c.core);
+  remove(c.wafers);
   return c.succeeded;
 }
 
