@@ -134,7 +134,7 @@ IrValue ir_block_param(IrModule *m, IrFuncId func, IrBlockId block, IrType type)
   return value;
 }
 
-bool ir_block_is_terminated(const IrModule *m, IrFuncId func, IrBlockId block)
+static bool ir_block_is_terminated(const IrModule *m, IrFuncId func, IrBlockId block)
 {
   IrFunc *f = func_of(m, func);
   const IrBlock *b = block_of(f, block);

@@ -319,7 +319,6 @@ void ir_held_add(IrModule *m, IrFunc *f, uint32_t global);
 typedef struct { IrModule *module; IrFuncId func; IrBlockId block; IrLocId loc; } IrBuilder;
 IrBlockId ir_block_add(IrModule *m, IrFuncId func);
 IrValue ir_block_param(IrModule *m, IrFuncId func, IrBlockId block, IrType type);
-bool ir_block_is_terminated(const IrModule *m, IrFuncId func, IrBlockId block);
 IrValue ir_const(IrBuilder *b, IrType type, uint64_t bits);
 IrValue ir_global_addr(IrBuilder *b, IrGlobalId global, int64_t offset_bytes);
 IrValue ir_func_addr(IrBuilder *b, IrFuncId func);
@@ -415,6 +414,14 @@ typedef struct {
  * operations can use at once, so that neighbouring ones keep theirs.  Those that the program does
  * not name hold constant descriptors or, from pass `dsd`, descriptors of loops. */
 enum { DSRS_FOR_TEMPORARIES = 6 };
+/* The calling convention (docs/codegen.md): words of arguments in registers; all registers but the
+ * stack pointer; and those that a function gives back as they were. */
+enum {
+  ARG_REGISTERS = 6,
+  REGISTER_WORDS = GPR_COUNT - 1,
+  SAVED_REGISTER = 6, FIRST_SAVED_REGISTER = 12,     /* to the last one */
+  SAVED_REGISTERS = 1 + GPR_COUNT - FIRST_SAVED_REGISTER
+};
 /* Lowers a verified module to machine code and data; places everything in 48 KB.  False after
  * recording diagnostics: does not fit (by how many bytes, with the largest symbols), recursion
  * without a bound, too many DSRs. `files` maps a FileId to the image's file index. */

@@ -2,10 +2,12 @@
 and by calls; how large the circles of files are; and that a room has one header for the others,
 with everything that the room offers."""
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import c_text
 import harness
 from c_text import calls, declared, defined, largest_circle
 
@@ -154,3 +156,130 @@ def test_headers_of_a_room_declare_what_it_defines(building, room):
     missing = {n for n in present - offered - {"main"} if not n.startswith("builtin_")}
     by_type = set(re.findall(r"^[A-Z]\w+ (\w+);", "\n".join(headers), re.M))
     assert not missing - by_type
+
+
+# ---- users of functions ------------------------------------------------------------------------
+
+LAYERS = ("frontend", "ir", "emu")
+# Rooms above all others: their headers are for themselves and for programs beside the project.
+TOP_ROOMS = {("frontend", "lsp"), ("emu", "host")}
+# Named by a table of builtins or of passes, by the system, or for programs of users.
+NAMED_ELSEWHERE = re.compile(r"builtin_\w+|pass_\w+|main|wse_\w+")
+
+
+def used_words(text):
+    """The words of a file but for the functions that it only declares."""
+    return set(re.findall(r"\w+", c_text.DECLARATION.sub(" ", c_text.plain(text))))
+
+
+def all_texts():
+    """Sources of the layers, of the tests and of the playground."""
+    return {p.relative_to(harness.ROOT): p.read_text()
+            for folder in (*LAYERS, "tests", "playground")
+            for p in (harness.ROOT / folder).rglob("*")
+            if p.suffix in {".c", ".h", ".l", ".y", ".def"} and "node_modules" not in p.parts}
+
+
+def users_of_functions(texts):
+    """(file that defines it, name) -> the other files that use it."""
+    homes = {name: path for path, text in texts.items()
+             if path.suffix == ".c" and path.parts[0] in LAYERS
+             for name in defined(text) if not NAMED_ELSEWHERE.fullmatch(name)}
+    users = {(path, name): set() for name, path in homes.items()}
+    for path, text in texts.items():
+        for name in used_words(text) & set(homes):
+            if homes[name] != path:
+                users[homes[name], name].add(path)
+    return users
+
+
+def in_one_file(users):
+    return [f"{path}: {name}" for (path, name), files in users.items() if not files]
+
+
+def needless_in_doors(users, texts):
+    """Functions in the header of a room that only the room uses."""
+    found = []
+    for building, room in set(ROOMS) - TOP_ROOMS:
+        inside = Path(building, room)
+        door = inside / BUILDINGS[building][room].header
+        offered = declared(texts[door])
+        found += [f"{path}: {name}" for (path, name), files in users.items()
+                  if path.parent == inside and name in offered      # inline functions are for others
+                  and all(file.parent == inside and file != door for file in files)]
+    return sorted(found)
+
+
+def test_a_function_of_one_file_is_static():
+    assert not in_one_file(users_of_functions(all_texts()))
+
+
+def test_doors_offer_what_other_rooms_use():
+    texts = all_texts()
+    assert not needless_in_doors(users_of_functions(texts), texts)
+
+
+def test_a_function_that_only_its_room_uses_would_be_seen():
+    texts = all_texts()
+    door = Path("emu", "fabric", "fabric.h")
+    texts[door] += "void fabric_turn_once(void);\nvoid fabric_turn_on(void);\n"
+    texts[door.with_name("turns.c")] = (
+        "void fabric_turn_once(void)\n{\n}\nvoid fabric_turn_on(void)\n{\n}\n")
+    texts[door.with_name("more.c")] = "static void turn(void)\n{\n  fabric_turn_on();\n}\n"
+    users = users_of_functions(texts)
+    assert "emu/fabric/turns.c: fabric_turn_once" in in_one_file(users)
+    assert "emu/fabric/turns.c: fabric_turn_on" in needless_in_doors(users, texts)
+
+
+# ---- what comments and pages say of rooms --------------------------------------------------------
+
+READING_ORDER = re.compile(r"Reading order[^:]*:(.*?)(?:\*/|\n \*\n)", re.S)
+
+
+def not_in_order(header, files):
+    """Files of a folder that the reading order at the head of its header does not name."""
+    names = [name.rstrip(".") for found in READING_ORDER.findall(header)
+             for name in re.findall(r"[a-z]\w*\*?", found.replace(".c", ""))]
+    return [file for file in files if not file.endswith("_main") and not any(
+        file.startswith(name[:-1]) if name.endswith("*") else file == name for name in names)]
+
+
+@pytest.mark.parametrize("building,room", ROOMS)
+def test_a_reading_order_names_each_file(building, room):
+    headers = "".join(p.read_text() for p in files_of(building, room, "*.h"))
+    if READING_ORDER.search(headers):
+        assert not not_in_order(headers, [p.stem for p in files_of(building, room)])
+
+
+def test_a_file_outside_of_the_order_would_be_seen():
+    header = "/* Things.\n *\n * Reading order: one, two (the way),\n * lint_*.\n */\nint three;\n"
+    assert not_in_order(header, ["one", "two", "three", "lint_a", "a_main"]) == ["three"]
+
+
+ROOM_ROW = re.compile(r"^    (\w+) {2,}\S.*? {2,}(\w+\.h)(?: +(\S.*))?$", re.M)
+NUMBERS = {7: "seven", 12: "twelve", 13: "thirteen", 14: "fourteen"}
+
+
+def rooms_of_page(page):
+    """The table of a building whose rows name a header, as a plan."""
+    plan = {}
+    for name, header, uses in ROOM_ROW.findall(page):
+        names = re.findall(r"\w+", uses.replace(" and below", "").replace("all", " ".join(plan)))
+        below = {under for each in names for under in plan[each].uses if "below" in uses}
+        plan[name] = Room(header, (*(each for each in plan if each in {*names, *below}),))
+    return plan
+
+
+def test_the_page_has_the_rooms_of_the_emulator():
+    page = (harness.ROOT / "docs" / "architecture.md").read_text()
+    assert rooms_of_page(page) == {name: Room(room.header, tuple(
+        each for each in BUILDINGS["emu"] if each in room.uses))
+        for name, room in BUILDINGS["emu"].items()}
+    for building, start in (("frontend", "The front end"), ("emu", "The emulator")):
+        assert f"{start} has {NUMBERS[len(BUILDINGS[building])]} rooms." in page
+
+
+def test_the_page_has_the_rooms_of_the_front_end():
+    page = (harness.ROOT / "docs" / "architecture.md").read_text()
+    table = page[page.index("The front end has"):page.index("The handlers of builtins")]
+    assert re.findall(r"^    (\w+)", table, re.M) == list(reversed(BUILDINGS["frontend"]))

@@ -26,18 +26,13 @@ bool cluster_wrong(ClusterReader *reader, const char *place, const char *format,
 /* Only the given keys may stand in the object; `value` must be one. */
 bool cluster_check_keys(ClusterReader *reader, const json_t *value, const char *place,
                         const char *const *keys, size_t n_keys);
-/* Values of an object by key.  False: it is missing or of another kind. */
+/* A text of an object by key.  False: it is missing or of another kind. */
 bool cluster_get_text(ClusterReader *reader, const json_t *object, const char *place,
                       const char *key, const char **value);
-bool cluster_get_number(ClusterReader *reader, const json_t *object, const char *place,
-                        const char *key, uint64_t least, uint64_t most, uint64_t *value);
 /* What links and topologies have in common: latency, words_per_cycle, and channels under a key. */
 bool cluster_get_wire(ClusterReader *reader, const json_t *object, const char *place,
                       const char *channels_key, ClusterLink *link);
 void cluster_add_wafer(ClusterReader *reader, const char *name, const char *image);
-/* Paths of images are relative to the file. */
-const char *cluster_image_path(const ClusterReader *reader, const char *image);
-bool cluster_name_ok(ClusterReader *reader, const char *place, const char *name);
 
 /* ---- topology.c ------------------------------------------------------------------------------ */
 

@@ -84,8 +84,9 @@ static bool take_number(ClusterReader *r, const json_t *found, const char *place
   return true;
 }
 
-bool cluster_get_number(ClusterReader *r, const json_t *object, const char *place, const char *key,
-                        uint64_t least, uint64_t most, uint64_t *value)
+/* A number of an object by key.  False: it is missing or not from `least` to `most`. */
+static bool get_number(ClusterReader *r, const json_t *object, const char *place, const char *key,
+                       uint64_t least, uint64_t most, uint64_t *value)
 {
   const json_t *found = json_object_get(object, key);
   if (!found)
@@ -104,7 +105,7 @@ int cluster_find(const ClusterPlan *plan, const char *name, size_t length)
   return -1;
 }
 
-bool cluster_name_ok(ClusterReader *r, const char *place, const char *name)
+static bool check_name(ClusterReader *r, const char *place, const char *name)
 {
   if (strpbrk(name, ":@=(),/ \t\n"))
     return cluster_wrong(r, place, "the name '%s' has one of the characters : @ = ( ) , / or a "
@@ -114,7 +115,8 @@ bool cluster_name_ok(ClusterReader *r, const char *place, const char *name)
   return true;
 }
 
-const char *cluster_image_path(const ClusterReader *r, const char *image)
+/* Paths of images are relative to the file. */
+static const char *image_path(const ClusterReader *r, const char *image)
 {
   const char *slash = strrchr(r->path, '/');
   if (*image == '/' || !slash)
@@ -124,7 +126,7 @@ const char *cluster_image_path(const ClusterReader *r, const char *image)
 
 void cluster_add_wafer(ClusterReader *r, const char *name, const char *image)
 {
-  arrput(r->plan->wafers, ((ClusterWafer){name, cluster_image_path(r, image)}));
+  arrput(r->plan->wafers, ((ClusterWafer){name, image_path(r, image)}));
 }
 
 static bool read_wafer(ClusterReader *r, const json_t *value, const char *place)
@@ -134,7 +136,7 @@ static bool read_wafer(ClusterReader *r, const json_t *value, const char *place)
   if (!cluster_check_keys(r, value, place, keys, ARRAY_COUNT(keys)) ||
       !cluster_get_text(r, value, place, "name", &name) ||
       !cluster_get_text(r, value, place, "image", &image) ||
-      !cluster_name_ok(r, inside(r, place, "name"), name))
+      !check_name(r, inside(r, place, "name"), name))
     return false;
   cluster_add_wafer(r, name, image);
   return true;
@@ -174,7 +176,7 @@ static bool read_end(ClusterReader *r, const json_t *link, const char *at, const
   if (!cluster_check_keys(r, value, place, keys, ARRAY_COUNT(keys)) ||
       !cluster_get_text(r, value, place, "wafer", &wafer) ||
       !get_edge(r, value, place, &end->edge) ||
-      !cluster_get_number(r, value, place, "at", 0, UINT16_MAX, &number))
+      !get_number(r, value, place, "at", 0, UINT16_MAX, &number))
     return false;
   end->at = (uint32_t)number;
   int found = cluster_find(r->plan, wafer, strlen(wafer));
@@ -224,7 +226,7 @@ static bool read_channel(ClusterReader *r, const json_t *value, const char *plac
                          direction);
   channel.from = strcmp(direction, "backward") == 0;
   if (json_object_get(value, "credits")) {
-    if (!cluster_get_number(r, value, place, "credits", 1, MOST_CREDITS, &number))
+    if (!get_number(r, value, place, "credits", 1, MOST_CREDITS, &number))
       return false;
     channel.credits = (uint32_t)number;
   }
@@ -254,7 +256,7 @@ bool cluster_get_wire(ClusterReader *r, const json_t *object, const char *place,
                       const char *channels_key, ClusterLink *link)
 {
   const json_t *channels = json_object_get(object, channels_key);
-  if (!cluster_get_number(r, object, place, "latency", 1, MOST_LATENCY, &link->latency) ||
+  if (!get_number(r, object, place, "latency", 1, MOST_LATENCY, &link->latency) ||
       !get_rate(r, object, place, link))
     return false;
   const char *list = inside(r, place, channels_key);

@@ -1,5 +1,5 @@
 /* The commands of the debugger's command line. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 #include "emu/observe/observe.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* Commands in the forms that public documents give for the vendor's debugger: COMMAND VERB
  * --OPTION=VALUE.  They work on the tiles of a rectangle, or on the selected tile if there is none.
  * What a command shows goes to the debugger's output, not to a file. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 #include "emu/observe/observe.h"
 
 #include <inttypes.h>

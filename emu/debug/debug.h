@@ -18,14 +18,6 @@ typedef struct {
   double set_at;                /* processor time of the last one */
   bool off;                     /* a state does not fit the memory that marks may take */
 } Marks;
-/* The last one at or before the cycle; NULL: none. */
-const Mark *marks_before(const Marks *marks, uint64_t cycle);
-/* Keeps the state of an engine that stands between cycles. */
-void marks_set(Marks *marks, Engine *engine, size_t n_applied);
-/* The cycle in which a run should stop for the next one, and the stop. */
-uint64_t marks_next(const Marks *marks);
-void marks_pass(Marks *marks, Engine *engine, size_t n_applied);
-void marks_free(Marks *marks);
 
 /* ---- timeline.c: an engine that stops and goes back ---------------------------------------- */
 
@@ -55,28 +47,12 @@ Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOp
 /* Begins where a state of a file is, into which the engine has just been brought: the way back ends
  * there, and the host has nothing to do. */
 void timeline_begin_here(Timeline *timeline);
-/* The first cycle that the timeline can stand at. */
-uint64_t timeline_first(const Timeline *timeline);
 Timeline *timeline_of(Engine *engine);          /* NULL: it is an engine of another kind */
 Engine *timeline_engine(Timeline *timeline);    /* the one that stands where the timeline does */
-const Program *timeline_program(const Timeline *timeline);
 uint64_t timeline_cycle(const Timeline *timeline);
 /* The cycle that the host has reached; the timeline may stand before it. */
 uint64_t timeline_present(const Timeline *timeline);
 StandReason timeline_reason(const Timeline *timeline);
-/* Events that the front gets from now on: kinds, bits 1 << TraceKind, of a region. */
-void timeline_listen(Timeline *timeline, uint32_t kinds, const uint32_t region[4]);
-/* A cycle before the given one that the timeline gets to at once; 0: none but the start. */
-uint64_t timeline_mark(const Timeline *timeline, uint64_t cycle);
-/* Stands before this cycle, at most the present.  No event is delivered on the way, and nothing
- * pauses it. */
-void timeline_travel(Timeline *timeline, uint64_t cycle);
-/* Runs on from where it stands, with events, up to a cycle that is not beyond the present. */
-StandReason timeline_replay(Timeline *timeline, uint64_t limit);
-/* Around several journeys that are one operation for the user: how long it takes is shown. */
-void timeline_busy(Timeline *timeline, bool begins);
-/* The run stops before this cycle, until another is given; UINT64_MAX none. */
-void timeline_limit(Timeline *timeline, uint64_t cycle);
 /* From any thread or signal handler: the run stops after its current cycle. */
 void timeline_pause(Timeline *timeline);
 /* The host has nothing more to do: control is called until it ends the run. */
@@ -84,10 +60,6 @@ void timeline_end(Timeline *timeline);
 /* Writes a tile's memory; false in the past, and where there is no memory. */
 bool timeline_write(Timeline *timeline, uint32_t tile, uint32_t address, const void *from,
                     uint32_t bytes);
-/* Writes a general register of a tile; false in the past, and if the tile has not run yet. */
-bool timeline_write_register(Timeline *timeline, uint32_t tile, unsigned number, uint16_t value);
-/* A number for all that a program can see of the state: equal states have equal ones. */
-uint64_t timeline_hash(Timeline *timeline);
 
 /* ---- frames.c: where a tile's main thread is ----------------------------------------------- */
 
@@ -109,10 +81,6 @@ unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_F
 /* Source place of an address of code; false: not known. */
 bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char **file,
                   uint32_t *line);
-/* The inlined call whose code stands at an address; IMAGE_NO_INLINE: none. */
-uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc);
-/* Is `call` the inlined call `outer`, or inside it?  Each is inside IMAGE_NO_INLINE. */
-bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint32_t outer);
 /* "pe.csl" names "dir/pe.csl", too. */
 bool frames_names_file(const char *path, const char *name);
 
@@ -146,9 +114,6 @@ EvalContext evaluate_context(Timeline *timeline, uint32_t tile, unsigned frame, 
  * False with `why`. */
 bool evaluate_text(EvalContext *e, const char *text, EvalValue *value);
 void evaluate_print(const EvalContext *e, const EvalValue *value, FILE *out);
-bool evaluate_truth(const EvalContext *e, const EvalValue *value);
-/* As a 64-bit number; floats are cut off. */
-int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
 /* Writes a value to a variable in memory, or in registers of the frame that runs; false with
  * `why`. */
 bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value);
@@ -215,20 +180,11 @@ typedef struct {
 typedef struct Debugger Debugger;
 /* Adds a breakpoint; NULL with the reason written to the debugger's output. */
 Break *stops_add(Debugger *d, const BreakSpec *spec);
-/* The same from what stands behind `break` or `watch`: a region and a condition may follow. */
-Break *stops_add_text(Debugger *d, BreakKind kind, const char *text);
 /* The kind that the first word of a text names, behind which *rest is; otherwise BREAK_CODE. */
 BreakKind stops_kind(const char *text, const char **rest);
-/* X,Y or X,Y,W,H, inside the program's rectangle; "" is all of it. */
-bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4]);
-/* NULL: there is none with this number. */
-Break *stops_find(const Debugger *d, unsigned number);
 bool stops_remove(Debugger *d, unsigned number);
-void stops_print(Debugger *d);
 /* What has to be listened to, and the values of watched memory as they are now. */
 void stops_arm(Debugger *d);
-/* The number of the breakpoint that the event hits and that stops, or 0. */
-unsigned stops_hit(Debugger *d, const TraceEvent *event);
 
 /* ---- debugger.c: steps, forward and back --------------------------------------------------- */
 
@@ -298,35 +254,6 @@ BackResult debugger_go_back(Debugger *d, StepKind step);
 void debugger_stand(Debugger *d);
 /* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */
 void debugger_print_stand(Debugger *d);
-
-/* ---- follow.c: the way of a wavelet -------------------------------------------------------- */
-
-/* When the run goes on, it stops when a tile takes a copy of a wavelet.  This is the wavelet of the
- * stop or of the last `follow`; otherwise the tile's next one.  False: none is left. */
-bool follow_forward(Debugger *d);
-/* Back to where that wavelet was sent, or the last one that the tile has taken: to the sender. */
-void follow_back(Debugger *d);
-/* At each event while d->follow is set: true stops. */
-bool follow_event(Debugger *d, const TraceEvent *event);
-/* Adds what has to be listened to. */
-void follow_listen(const Debugger *d, uint32_t *kinds, uint32_t region[4]);
-/* "P1.0 takes wavelet ...", if that is why the program stands; else false. */
-bool follow_print(const Debugger *d);
-void follow_end(Debugger *d);
-
-/* ---- csdb.c: commands in the vendor's forms ------------------------------------------------ */
-
-/* False: `rest` has another form. */
-bool csdb_rectangle(Debugger *d, const char *rest);
-bool csdb_memory(Debugger *d, const char *rest);
-bool csdb_register(Debugger *d);
-void csdb_wavelet(Debugger *d, const char *rest);
-void csdb_image(Debugger *d, const char *rest);
-void csdb_trace(Debugger *d, const char *rest);
-void csdb_target(Debugger *d, const char *rest);
-void csdb_context(Debugger *d, const char *rest);
-void csdb_workdir(Debugger *d, const char *rest);
-void csdb_settings(Debugger *d, const char *rest);
 
 /* ---- commands.c: the command line ---------------------------------------------------------- */
 

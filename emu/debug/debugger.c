@@ -1,5 +1,5 @@
 /* Steps, forward and back, and where the program stands. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

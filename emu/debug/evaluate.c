@@ -1,5 +1,5 @@
 /* Expressions over the stopped state of a tile: CSL's, as far as they have no effect. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* The way of a wavelet: forward to the tiles that take it, and back to where it was sent.  Journeys
  * number wavelets from the events of a run; they may begin in any cycle, because what is under way
  * then can be read from the tiles. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 #include "emu/observe/observe.h"
 
 #include <inttypes.h>

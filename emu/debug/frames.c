@@ -1,5 +1,5 @@
 /* The frames of a tile's main thread, inlined calls included. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 
 #include <string.h>
 

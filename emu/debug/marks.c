@@ -1,7 +1,7 @@
 /* Marks: states that a timeline comes back to, so that the way back need not begin at cycle 0.
  * They are set while the program runs, at distances that keep their cost a small part of the run's,
  * and thinned out: the further back, the fewer. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Breakpoints: where they are, and whether an event hits one. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

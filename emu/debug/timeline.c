@@ -1,7 +1,7 @@
 /* A timeline: an engine for the host, made of an engine that stops, and of a record of all that the
  * host has done.  Programs are deterministic, so the record and a cycle are a state: the way back
  * is a new engine that gets a state from before and the same input, and runs up to there. */
-#include "emu/debug/debug.h"
+#include "emu/debug/debug_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

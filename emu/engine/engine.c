@@ -1,6 +1,6 @@
 /* What both engines have in common: findings, events and bytes that leave them, the host's ways to
  * a tile. */
-#include "emu/engine/engine.h"
+#include "emu/engine/engine_internal.h"
 
 #include "stb_ds.h"
 

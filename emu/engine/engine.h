@@ -202,8 +202,6 @@ uint32_t links_wake(EngineLinks *links, size_t *at, uint64_t now);
 void links_put(const EngineLinks *links, unsigned char **bytes);
 /* Instead of those that it has; false: the bytes are of no gates. */
 bool links_get(EngineLinks *links, StateReader *in);
-/* They are at the same tiles, with the same colors and rates. */
-bool links_are_alike(const EngineLinks *a, const EngineLinks *b);
 /* A process has gates whose fabric another one runs, which has them, too.  Before a run that one
  * gets what has come since the run before; after it, its gates say what they have done. */
 void links_news_put(EngineLinks *links, unsigned char **bytes);
@@ -278,15 +276,12 @@ typedef enum {
 typedef struct { uint64_t cycle; uint32_t word, number; } PostedWord;       /* in order posted */
 typedef struct { uint8_t color; PostedWord *words; size_t at; } HostLane;   /* stb_ds */
 typedef struct { HostLane *lanes; uint32_t posted; } HostWords;             /* stb_ds */
-/* True if it is the first of its color that waits. */
-bool host_words_post(HostWords *words, unsigned color, uint32_t word, uint64_t cycle);
 const PostedWord *host_lane_head(const HostLane *lane);                     /* NULL: none */
 /* When the next word after `now` is there; UINT64_MAX never. */
 uint64_t host_words_due(const HostWords *words, uint64_t now);
 /* Some word is there in that cycle. */
 bool host_words_there(const HostWords *words, uint64_t cycle);
 uint32_t host_words_pending(const HostWords *words);
-void host_words_free(HostWords *words);
 
 /* What passes between a tile and the host. */
 typedef struct { uint64_t cycle; uint32_t word; uint8_t color; } HostWord;
@@ -543,9 +538,6 @@ void totals_put(const EngineTotals *totals, unsigned char **bytes);
 /* Its lists are the caller's, on failure, too. */
 bool totals_get(EngineTotals *totals, const Program *program, StateReader *in);
 void totals_free(EngineTotals *totals);
-/* All but the tiles: totals, findings, words of tiles that the host has not taken yet, gates. */
-void engine_run_put(Engine *engine, unsigned char **bytes);
-bool engine_run_get(Engine *engine, StateReader *in);
 
 /* ---- snapshot.c: states in memory ------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* Words that the host has for a tile, a lane for each color. */
-#include "emu/engine/engine.h"
+#include "emu/engine/engine_internal.h"
 
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ uint32_t host_words_pending(const HostWords *words)
   return (uint32_t)pending;
 }
 
-void host_words_free(HostWords *words)
+static void host_words_free(HostWords *words)
 {
   for (size_t i = 0; i < arrlenu(words->lanes); i++)
     arrfree(words->lanes[i].words);

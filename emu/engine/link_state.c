@@ -1,5 +1,5 @@
 /* Gates as bytes: for states, and for processes that run fabrics whose links another one serves. */
-#include "emu/engine/engine.h"
+#include "emu/engine/engine_internal.h"
 
 #include "stb_ds.h"
 

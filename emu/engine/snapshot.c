@@ -1,6 +1,6 @@
 /* States in memory.  The bytes of a tile are cut into pieces, and a snapshot shares those that are
  * equal with the one before it: idle tiles and most memory cost nothing again. */
-#include "emu/engine/engine.h"
+#include "emu/engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The state of an engine as bytes: what all engines have to say of a tile's queues and router in
  * one form, so that a state goes from any engine, with any number of threads and processes, to any
  * other. */
-#include "emu/engine/engine.h"
+#include "emu/engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* States in files.  A header, then records with their lengths: the caller's, the run, the tiles; at
  * the end the checksum of all that.  A reader checks the whole file before it uses any of it. */
-#include "emu/engine/engine.h"
+#include "emu/engine/engine_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* What tiles are at when a run is cut short: the places of main threads that have not ended, and
  * the tasks that are about to start.  Tiles at the same place are one entry. */
-#include "emu/explain/explain.h"
+#include "emu/explain/explain_internal.h"
 
 #include <stdlib.h>
 #include <stb_ds.h>

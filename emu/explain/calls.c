@@ -1,5 +1,5 @@
 /* The calls that led to where a tile's main thread is: the return addresses on its stack. */
-#include "emu/explain/explain.h"
+#include "emu/explain/explain_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Is a quiet engine stuck, and why? The engine is examined once; deadlock.h describes the method.
  * The report shows each cause once, with the chain of waits that leads to it from a waiting
  * unit. */
+#include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
 #include "stb_ds.h"

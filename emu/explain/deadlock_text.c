@@ -1,4 +1,5 @@
 /* The words of a deadlock report: see deadlock.h. */
+#include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
 /* ---- text: ends ------------------------------------------------------------------------------ */

@@ -1,4 +1,5 @@
 /* The waits of a stopped fabric and what each waits for: see deadlock.h. */
+#include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
 #include <stdlib.h>

@@ -26,38 +26,16 @@ const InspectTile *report_look(Report *report, uint32_t tile);
 
 /* Text to report->out. */
 void report_tile(const Report *report, uint32_t tile);           /* P1.0 */
-void report_named(const Report *report, const char *what, unsigned number, const char *name);
 /* The help for a color that a layout of a host script leads to a tile where it has no route. */
 extern const char script_route_help[];
 void report_color(const Report *report, uint32_t tile, unsigned color);
 void report_queue(const Report *report, uint32_t tile, bool output, unsigned queue);
 void report_task(const Report *report, uint32_t tile, TaskKind kind, unsigned id);
-/* at pe.csl:3, or at <dsd_ops>:25, called at pe.csl:3 */
-void report_place(const Report *report, uint32_t tile, uint32_t pc);
-/* The same for what was inlined: where the outermost function has called it. */
-void report_outer_place(const Report *report, uint32_t tile, uint32_t pc);
-void report_thread_name(const Report *report, uint32_t tile, unsigned thread,
-                        const InspectThread *state);
 /* The thread, what it waits for, and where. */
 void report_thread(const Report *report, uint32_t tile, unsigned thread,
                    const InspectThread *state);
 /* "N elements at pe.csl:3" of a queue's last use. */
 void report_use(const Report *report, uint32_t tile, QueueUse use);
-/* The source name of a vector instruction's operand: 0 dest, 1 src0, 2 src1; "" if unknown. */
-const char *report_operand(const Program *program, uint32_t tile, uint32_t pc, unsigned stream);
-/* The stream that a thread waits for, STALL_INPUT and STALL_OUTPUT. */
-const VecStream *report_waiting(const InspectThread *state);
-
-/* Inputs of a color in any position of its switch. */
-PortMask report_inputs(const ImageColorConfig *config);
-/* The sender of what came into a tile's router by a port on a color: the nearest tile against the
- * routes that has sent on it, and its queue's last use. */
-typedef struct {
-  uint32_t tile;
-  uint8_t queue;
-  QueueUse use;
-} Origin;
-bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Origin *origin);
 
 /* ---- calls.c: where a tile's main thread is, and the calls that led there ------------------- */
 
@@ -72,19 +50,6 @@ typedef struct {
 bool calls_top(Engine *engine, const Program *program, uint32_t tile, Call *call);
 /* `call` becomes the one that has called it; false: none. */
 bool calls_caller(Engine *engine, const Program *program, uint32_t tile, Call *call);
-/* How the program has come to a place in the library. */
-typedef struct {
-  const char *module;           /* that the program called: <mpi>; NULL: the place is not there */
-  const char *file;             /* of the call; NULL: a task of the module, say, got there */
-  uint32_t line;
-} WayIntoLibrary;
-WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32_t tile,
-                                  uint32_t pc);
-/* The program's calls by which an instruction of a library module can be reached, as the code has
- * them, in order of their addresses; how many, at most `most`.  None if the place is the program's
- * own. */
-uint32_t calls_that_reach(const Program *program, uint32_t tile, uint32_t pc, WayIntoLibrary *ways,
-                          uint32_t most);
 /* The function whose code has the address; NULL: not known. */
 const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
 
@@ -93,7 +58,7 @@ const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
 /* An element's bits as text: integers in decimal, floats as the shortest text that gives the
  * same bits back. */
 void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
-                       char text[32]);
+                    char text[32]);
 /* The bits of a value written by a user; false if it is no value of the type. */
 bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
                       Fp16Format fp16, uint64_t *bits);

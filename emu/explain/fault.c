@@ -1,5 +1,5 @@
 /* Faults as text: what happened, where, what it met, and what to do about it. */
-#include "emu/explain/explain.h"
+#include "emu/explain/explain_internal.h"
 
 #include "stb_ds.h"
 

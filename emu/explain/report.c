@@ -1,5 +1,5 @@
 /* Helpers that reports share: see explain.h. */
-#include "emu/explain/explain.h"
+#include "emu/explain/explain_internal.h"
 
 #include "stb_ds.h"
 
@@ -31,7 +31,7 @@ void report_tile(const Report *r, uint32_t tile)
     fprintf(r->out, "P%u.%u", program_x(r->program, tile), program_y(r->program, tile));
 }
 
-void report_named(const Report *r, const char *what, unsigned number, const char *name)
+static void report_named(const Report *r, const char *what, unsigned number, const char *name)
 {
   fprintf(r->out, "%s %u", what, number);
   if (*name)
@@ -117,7 +117,8 @@ void report_use(const Report *r, uint32_t tile, QueueUse use)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-void report_thread_name(const Report *r, uint32_t tile, unsigned index, const InspectThread *thread)
+static void report_thread_name(const Report *r, uint32_t tile, unsigned index,
+                               const InspectThread *thread)
 {
   if (index) {
     fprintf(r->out, "microthread %u", index - 1);

@@ -40,7 +40,7 @@ static void format_float(unsigned bytes, Fp16Format fp16, uint32_t bits, char te
 }
 
 void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
-                       char text[TEXT_BYTES])
+                    char text[TEXT_BYTES])
 {
   unsigned unused = (unsigned)(sizeof bits - bytes) * BITS_OF_BYTE;
   if (element_class == 'f')
@@ -79,7 +79,7 @@ static bool parse_float(const char *text, unsigned bytes, Fp16Format fp16, uint6
 }
 
 bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
-                      Fp16Format fp16, uint64_t *bits)
+                   Fp16Format fp16, uint64_t *bits)
 {
   char copy[LONGEST_VALUE];
   while (length && *text == ' ')

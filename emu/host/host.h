@@ -4,9 +4,10 @@
  * streams, runs to quiet, phases, statistics, and the status that becomes an exit code.
  * docs/host-protocol.md describes its messages to the tiles.
  *
- * Reading order: recorder, session_state, progress, session_step, operations and transfer (the way
- * of words), session, stepping, collect (statistics), observers, npy, options, outputs, actions,
- * cluster_states, cluster_seats, clusters, command (the command line), debugging, libwse.
+ * Reading order: engine_names, recorder, session_state, progress, session_step, operations,
+ * operation_checks and transfer (the way of words), border, session, stepping, collect
+ * (statistics), observers, npy, compress, options, outputs, actions, cluster_states, cluster_seats,
+ * clusters, command (the command line), debugging, libwse, diag.
  */
 #ifndef HOST_H
 #define HOST_H

@@ -10,15 +10,6 @@
 
 /* ---- profile.c: cycles by source line and by cause of waiting -------------------------------- */
 
-/* Cycles of threads at one source line.  `cycles` is all: what remains of it without groups,
- * stalls and start is the issue of instructions and their latency. */
-typedef struct {
-  const char *file;             /* "" without debug information */
-  uint32_t line;
-  uint64_t cycles, instructions, groups, elements, start;
-  uint64_t stalls[STALL_COUNT];
-} ProfileRow;
-
 typedef struct Profile Profile;
 enum { PROFILE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_STALL | 1 << TRACE_HOST };
 Profile *profile_create(const Program *program);
@@ -26,8 +17,6 @@ void profile_destroy(Profile *profile);   /* NULL: does nothing */
 void profile_event(Profile *profile, const TraceEvent *event);
 /* Adds what is still in progress; no events may follow. */
 void profile_finish(Profile *profile, Engine *engine);
-/* Most cycles first; valid as long as the profile. */
-const ProfileRow *profile_rows(const Profile *profile, size_t *count);
 void profile_print(const Profile *profile, FILE *out);
 /* The same for programs: {"cycles", "tiles", "lines": [{"file", "line", ...}]}, and "partial": true
  * for a run that was cut short. */

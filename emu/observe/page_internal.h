@@ -1,4 +1,4 @@
-/* What the files of the page share; no other file includes it.
+/* What the files of the page share, among themselves and with the profile.
  *
  * The page is a container of numbers and JSON, which the application in viewer/ shows.  Its size is
  * bounded whatever runs: counts are kept in a pyramid over space and time, time lines and ways of
@@ -17,6 +17,19 @@ typedef enum {
 #include "emu/observe/channels.def"
   CHANNEL_COUNT
 } Channel;
+
+/* ---- profile.c ------------------------------------------------------------------------------- */
+
+/* Cycles of threads at one source line.  `cycles` is all: what remains of it without groups,
+ * stalls and start is the issue of instructions and their latency. */
+typedef struct {
+  const char *file;             /* "" without debug information */
+  uint32_t line;
+  uint64_t cycles, instructions, groups, elements, start;
+  uint64_t stalls[STALL_COUNT];
+} ProfileRow;
+/* Most cycles first; valid as long as the profile. */
+const ProfileRow *profile_rows(const Profile *profile, size_t *count);
 
 /* ---- pack.c: the container ---------------------------------------------------------------------
  *

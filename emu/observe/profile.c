@@ -1,6 +1,6 @@
 /* Cycles by source line.  The main thread's time from one issue to the next belongs to the
  * instruction that was issued; a microthread's groups and waits belong to its operation. */
-#include "emu/observe/observe.h"
+#include "emu/observe/page_internal.h"
 
 #include "stb_ds.h"
 

@@ -8,7 +8,7 @@
  * that has the tile, and runs all of them together (emu/fast/peers.c, edges.c).  For a fabric with
  * a home, such as a wafer of a cluster, that is one process, which runs it alone.
  *
- * Reading order: transport, messages, group, serve, proxy.
+ * Reading order: transport, transport_mpi, messages, group, serve, proxy.
  */
 #ifndef EMU_RANKS_H
 #define EMU_RANKS_H

@@ -1,6 +1,6 @@
 /* What is checked of accesses and operations: bounds of objects, memory that running operations
  * still use, element sizes and lengths of operations. Both engines call it. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Floating-point exceptions of instructions and of vector elements. Computed only if a program has
  * unmasked one. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 enum { BITS16 = 16, BITS32 = 32 };
 

@@ -1,6 +1,6 @@
 /* Semantics of the scalar instructions, shared by both engines: the last column of isa.def as code,
  * once. No timing here. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 /* Without optimisation one function with a copy of each operation takes minutes to compile. */
 #ifdef __OPTIMIZE__

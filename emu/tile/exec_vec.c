@@ -1,7 +1,7 @@
 /* Vector operations: the capture of operands at issue, the walk of streams through memory, the
  * result of one element. Shared by both engines; no queues and no time here, except the group
  * widths of timing.def. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include <string.h>
 

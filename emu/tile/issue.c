@@ -1,6 +1,6 @@
 /* What an instruction does that is more than arithmetic: counters, configuration registers,
  * descriptors, tasks; and the issue of one instruction. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include "stb_ds.h"
 

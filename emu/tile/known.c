@@ -1,7 +1,7 @@
 /* Vector operations that begin again as they have begun before: most tiles of a class issue an
  * instruction with the same descriptors, so what one has captured does for the others, but for what
  * registers give.  The reference engine captures each operation by itself. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include <string.h>
 

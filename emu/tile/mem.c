@@ -1,7 +1,7 @@
 /* Memory of one tile.  Most tiles of a wafer use a few hundred bytes, so a tile starts with its
  * static data and its stack only, and gets all of its 48 KB when it first stores anywhere else;
  * the program cannot see the difference. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ uint32_t mem_compact_bytes(const ClassCode *cls)
   return cls->image->static_bytes + stack_bytes(cls);
 }
 
-void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
+/* Fills `bytes` (mem_compact_bytes of them, zeroed) with the class' and the tile's initial data. */
+static void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes)
 {
   const Image *image = program->image;
   const ClassCode *cls = program_class(program, tile);

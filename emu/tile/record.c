@@ -1,6 +1,6 @@
 /* What reports say of a tile's past: the tasks that have started, the activations and control
  * wavelets that were lost. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 uint16_t record_activator(const TileRecord *r, unsigned id)
 {

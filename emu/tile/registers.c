@@ -1,7 +1,7 @@
 /* Configuration registers that belong to a tile but not to its router, its counters or its
  * scheduler: random generators, exceptions, the control transform, flushed queues, and the colors
  * that queues are bound to.  Both engines keep one TileRegisters per tile and go through here. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include <string.h>
 

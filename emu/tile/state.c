@@ -1,7 +1,7 @@
 /* A tile's state as bytes: for snapshots, and for files of them.  The fields of Tile and of what it
  * points to are written as they lie in memory; tile_state_form says when that has changed.  What
  * comes back is checked as far as the emulator relies on it. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include "stb_ds.h"
 

@@ -1,6 +1,6 @@
 /* What a tile does in a cycle: actions that are due, its tasks, the choice of the next task and of
  * the thread that issues.  docs/cycle-model.md, "Tasks" and "Issue". */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include "stb_ds.h"
 

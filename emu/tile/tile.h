@@ -1,8 +1,8 @@
 /* emu/tile: what a tile does, in both engines: memory, scalar instructions, vector
  * operations, registers, tasks, and what is checked, recorded and reported on the way.
  *
- * Reading order: mem, exec_scalar, exec_vec, registers, check, record, trace, turn, known, vector,
- * issue, tasks, state.
+ * Reading order: mem, exec_scalar, exec_vec, exec_raise, registers, overlap, check, record, trace,
+ * turn, known, vector, issue, tasks, state.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
@@ -43,27 +43,17 @@ typedef struct {
 
 /* Bytes of the compact form: static extent and stack. */
 uint32_t mem_compact_bytes(const ClassCode *cls);
-/* Fills `bytes` (mem_compact_bytes of them, zeroed) with the class' and the tile's initial data. */
-void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes);
 /* Makes the memory exist; idempotent. */
 void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
 /* The same, in `bytes`: mem_compact_bytes of them, zeroed; they outlive the memory. */
 void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes);
-void mem_free(TileMem *mem);
 /* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
  * memory must have been touched. */
 FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);
 FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t value);
-/* The bytes themselves, if all of them can be read as they are; else NULL. */
-const uint8_t *mem_data(const TileMem *mem, uint32_t address, unsigned bytes);
 /* Host access, any alignment: false if it leaves the tile's memory or writes to code. */
 bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t bytes);
 bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t bytes);
-/* All bytes of a memory that exists, what is known of them included, in its present form. */
-typedef struct { uint8_t *at; uint32_t bytes; } MemBytes;
-MemBytes mem_bytes(const TileMem *mem);
-/* Makes it full. */
-void mem_widen(TileMem *mem);
 
 /* ---- exec_scalar.c --------------------------------------------------------------------------- */
 
@@ -217,9 +207,6 @@ void scalar_run(ScalarRun *run);
  * qflush, rnd, prng, stctr, stctra. */
 ScalarResult scalar_exec(const Insn *insn, uint16_t pc, Fp16Format fp16, Registers *regs,
                          TileMem *mem);
-/* What the instruction has raised that took `before` to `after`: FP_RAISES_*.  exec_raise.c. */
-unsigned scalar_raised(const Insn *insn, Fp16Format fp16, const Registers *before,
-                       const Registers *after);
 /* The value of `@random16`'s generator after one use; *state is advanced. */
 uint16_t scalar_random(uint32_t *state);
 
@@ -319,15 +306,8 @@ FaultKind vec_begin(VecRun *run, const Insn *insn, uint16_t pc, const Program *p
                     const ClassCode *cls, const Registers *regs,
                     Dsrs dsrs, const TileMem *mem,
                     const TileRegisters *registers, uint32_t *fault_value);
-/* The register, or the pair that begins with it. */
-uint32_t vec_register(const Registers *regs, unsigned number, unsigned bytes);
 /* One element: result bits from a (src0), b (src1; the only one of one-source operations), s. */
 uint32_t vec_element(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, bool *carry);
-/* What the element's computation has raised.  exec_raise.c. */
-unsigned vec_raised(VecOp op, Fp16Format fp16, uint32_t a, uint32_t b, uint32_t s, uint32_t result);
-/* vec_element for a running operation, whose sources' widths are known: faddhs takes an f32
- * accumulator or an f16 element as src0. */
-uint32_t vec_operate(VecRun *run, Fp16Format fp16, uint32_t a, uint32_t b);
 /* Strides count by their residue modulo 8. */
 enum { STRIDE_RESIDUES = 7 };
 /* A group of `width` elements, or as many as the stride of one of its operands in memory allows. */
@@ -342,12 +322,8 @@ static inline bool vec_stays_in_bank(int16_t stride)
 {
   return stride != 0 && ((unsigned)stride & STRIDE_RESIDUES) == 0;
 }
-/* How often the operation's next group waits for a bank. */
-unsigned vec_bank_waits(const VecRun *run, const Machine *machine);
 /* The same for one that stays in a bank, so that it waits at each group; else 0. */
 unsigned vec_one_bank_waits(const VecRun *run, const Machine *machine);
-/* No operand is a queue, and the number of elements is known. */
-bool vec_in_memory(const VecRun *run);
 /* Cycles without a group behind one of `elements`, after which `left` remain.  A group that waits
  * for a bank has its own. */
 static inline unsigned vec_rest(const Timing *timing, bool in_memory, uint32_t left,
@@ -358,47 +334,14 @@ static inline unsigned vec_rest(const Timing *timing, bool in_memory, uint32_t l
 }
 /* Its next element is at the address, or at that place of the buffer that it goes round. */
 void vec_stream_place(VecStream *stream, int32_t address);
-/* Moves a memory stream one element on. */
-void vec_stream_advance(VecStream *stream);
-/* Of its fabric operand, the destination first; NO_COLOR if it has none. */
-uint8_t vec_fabric_color(const VecRun *run);
-/* The stream of `run` whose queue the running operation `other` uses too, or NULL. */
-const VecStream *vec_shared_stream(const VecRun *run, const VecRun *other);
-/* The stream of `run` that waits behind a wavelet of another color: no data task takes this wavelet
- * from the head of the queue; NULL: none. `heads`: by input queue, NO_COLOR if empty. */
-const VecStream *vec_obstructed_stream(const VecRun *run, const ClassCode *cls, uint64_t blocked,
-                                       const uint8_t heads[MAX_QUEUES]);
-/* What an engine records then; `last` is the use of the queue before. */
-Fault vec_obstructed_fault(const VecRun *run, const VecStream *stream, uint8_t head, QueueUse last,
-                           uint64_t cycle, uint32_t tile);
 /* The stream of `run` whose wavelets could start a data task, too: none that is blocked.  NULL: no
  * such stream. */
 const VecStream *vec_contested_stream(const VecRun *run, const ClassCode *cls, Arch arch,
                                       uint64_t blocked);
-/* Whether descriptors keep something after the operation, which is over (save_address,
- * single_step); writes that back. */
-bool vec_keeps(const VecRun *run);
-void vec_end(const VecRun *run, DsrState *own, const DsrMap *map);
-/* Elements that the next group may have with respect to widths, partly used wavelets and what
- * remains; availability in queues and FIFOs comes on top. */
-unsigned vec_group_size(const VecRun *run);
-/* Wavelets of a fabric stream that `elements` more elements touch. */
-unsigned vec_wavelets(const VecStream *stream, unsigned elements);
 
-/* FIFOs: the state block lies in tile memory (FIFO_STATE_WORDS).  How many elements could be
- * pushed or popped now. */
-FaultKind fifo_available(const TileMem *mem, uint16_t state, bool push, unsigned *elements);
 /* What happens to an operation that finds a FIFO empty or full: FIFO_SUSPEND if it waits, and
  * FIFO_TEST if it ends unfinished. */
 FifoAction fifo_action(const TileMem *mem, const VecRun *run);
-/* Pushes or pops one element; *fire is the action that this triggers, or none. */
-FaultKind fifo_move(TileMem *mem, uint16_t state, bool push, unsigned bytes, uint32_t *value,
-                    Action *fire);
-/* Remembers that a push found the FIFO full, or a pop found it empty. */
-FaultKind fifo_mark(TileMem *mem, uint16_t state, bool push);
-/* A synchronous operation stopped here with `remaining` elements to go: the FIFO's own length, if
- * it has one, becomes that. */
-void fifo_keep_length(TileMem *mem, uint16_t state, bool push, uint32_t remaining);
 
 /* ---- overlap.c: the main thread beside its own vector operation ------------------------------ */
 
@@ -442,18 +385,12 @@ typedef struct { unsigned n; const VecRun *running[MAX_MICROTHREADS + 1]; } Chec
 /* The memory that the instruction is about to access, with its variable; false: none. */
 bool check_finds_access(const Program *program, const ClassCode *cls, const Insn *insn,
                         uint16_t pc, const Registers *regs, MemoryAccess *access);
-/* An operation that is disturbed by the access, or NULL. */
-const VecRun *check_race(const Checked *checked, const MemoryAccess *access);
-/* Adds an operation if it was started before `later` (NULL: before anything at hand). */
-void check_add(Checked *checked, const VecRun *run, const VecRun *later);
 /* At the start of an operation: finds its variables, and watches its accesses if one may leave
  * them. */
 void check_objects(VecRun *run, const MemoryFacts *facts);
 /* Behind that: returns whether an access may race with what runs in the background: a write to its
  * memory, a read of its results.  The memory of one that runs there itself is added to `busy`. */
 bool check_begin(VecRun *run, BusyMemory *busy, uint64_t cycle);
-/* The same by all elements that each of these operations still has. */
-bool check_meets(const Checked *earlier, const VecRun *run);
 /* The memory that what is left of a stream of the operation can touch; end 0: none. */
 Bounds check_span(const VecRun *run, const VecStream *stream);
 /* At its start, CHECKS_TASKS: sizes of elements (*value an address; moves may have another size);
@@ -465,12 +402,6 @@ FaultKind check_operation(unsigned checks, const VecRun *run, const VecOperands 
 
 /* ---- registers.c: registers of a tile -------------------------------------------------------- */
 
-TileRegisters registers_initial(const StartRegisters *start);
-/* False: the register is none of these.  `part` counts words from the row's first. */
-bool registers_read(const TileRegisters *registers, const ImageClass *image,
-                    const ConfigRegInfo *reg, unsigned part, uint16_t *value);
-bool registers_write(TileRegisters *registers, const ImageClass *image, const ConfigRegInfo *reg,
-                     unsigned part, uint16_t value);
 static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageClass *image,
                                            unsigned color)
 {
@@ -478,28 +409,9 @@ static inline uint8_t registers_data_queue(const TileRegisters *r, const ImageCl
 }
 /* The end of a cycle: its bindings hold for the router, too. */
 void registers_settle(TileRegisters *registers);
-/* FP_RAISES_* that the exception mask lets through. */
-uint8_t registers_traps(const TileRegisters *registers);
-/* Has the program bound the output queue to another color itself? */
-bool registers_sends_rebound(const TileRegisters *registers, unsigned queue);
 /* The color that a queue is bound to now; NO_COLOR: to none. */
 uint8_t registers_queue_color(const TileRegisters *r, const ImageClass *image, bool output,
                               unsigned queue);
-/* wse3: an operation that names another color than its queue is bound to binds the queue to it.
- * The stream whose queue cannot change because it holds wavelets, or NULL; bits as in
- * registers_flush_empty. */
-const VecStream *registers_remap(TileRegisters *registers, const ImageClass *image,
-                                 const VecRun *run, uint8_t input_any, uint8_t output_any);
-/* A word of QUEUE_STATUS from the queues' counts. */
-uint16_t registers_queue_status(const uint8_t counts[MAX_QUEUES], const uint16_t *depths,
-                                unsigned queues);
-/* MICROTHREAD: the priority of the operation that runs there; NULL: none does. */
-uint16_t registers_thread_word(const VecRun *run);
-void registers_set_thread(VecRun *run, uint16_t word);
-/* `qflush`, and what follows: true once if a flushed queue holds nothing any more; bits of
- * `input_any` and `output_any` are set for queues that hold wavelets. */
-void registers_flush(TileRegisters *registers, bool output, unsigned queue);
-bool registers_flush_empty(TileRegisters *registers, uint8_t input_any, uint8_t output_any);
 static inline bool registers_flushing(const TileRegisters *r)
 {
   return r->flushing[0] | r->flushing[1];
@@ -538,17 +450,8 @@ static inline void record_start(TileRecord *r, TaskKind kind, unsigned id)
 {
   r->started[kind - 1] |= UINT64_C(1) << id;
 }
-/* `pc`: of the instruction that activates, or whose operation does; PC_RETURN none.  `merges`: the
- * task waits to be started already. */
-void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges);
 /* The instruction of the last activation of a task, if it is one of the recent ones; PC_RETURN. */
 uint16_t record_activator(const TileRecord *record, unsigned id);
-/* The FIFOs that an operation takes from and fills, at its start. */
-void record_fifos(TileRecord *record, const VecRun *run);
-/* A FIFO has ended the operation. */
-void record_fifo_end(TileRecord *record, const VecRun *run);
-void record_untaken(TileRecord *record, uint64_t cycle, unsigned queue, unsigned color,
-                    uint32_t payload);
 
 /* Places of `blocked_at`: tasks by id, then microthreads. */
 enum { BLOCK_PLACES = MAX_TASK_IDS + MAX_MICROTHREADS };
@@ -785,12 +688,6 @@ typedef struct {
   Descriptor desc[KNOWN_OPERANDS];      /* of those that have one */
   VecRun run;
 } KnownRun;
-/* Where an operation of the instruction with these descriptors is kept. */
-unsigned known_place(const Insn *insn, Dsrs dsrs);
-/* The operation has begun without a fault: keeps it, if it can begin in the same way again. */
-void known_keep(KnownRun *known, const VecRun *run, const Insn *insn, const Tile *tile);
-/* The instruction begins as it has begun then.  False: it may not. */
-bool known_begins(KnownRun *known, VecRun *run, const Insn *insn, const Tile *tile);
 
 /* A tile's turn in a cycle: what its functions are given. */
 typedef struct Turn Turn;
@@ -838,14 +735,11 @@ struct Turn {
 /* Memory with its class is up to the engine.  The rest must be zero. */
 void tile_load(Tile *tile, const Program *program, uint32_t index);
 void tile_unload(Tile *tile);
-/* The tile's counters, to be changed. */
-Counters *tile_counters(Tile *tile);
 /* A tile of the class can do something of its own accord. */
 bool tile_starts(const ClassCode *cls);
 
 /* Cycle and tile are filled in. */
 void turn_fault(Turn *turn, Fault fault);
-void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value);
 #define turn_event(turn, ...)                                                                    \
   do {                                                                                           \
     if ((turn)->trace)                                                                           \
@@ -930,32 +824,19 @@ void tile_tear_down(Turn *turn, unsigned color);
 /* The tile's DSRs, to be changed. */
 DsrState *tile_own_dsrs(Turn *turn);
 
-/* Among the files of this room. */
-void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc, bool by_fifo);
-void tile_priority_later(Turn *turn, uint16_t address, uint16_t value);
-void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked);
-/* `pc`: of the instruction whose doing it is. */
-void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo);
-uint8_t tile_queues_filled(const Turn *turn, bool output);
-/* While a queue is being flushed tile_begin looks at it in each cycle. */
-void tile_watch_flush(Tile *tile);
-QueueHead tile_take_input(Turn *turn, unsigned queue);
+/* The task of the main thread is over. */
 void tile_end_main(Turn *turn);
+/* The main thread carries out the instruction at the tile's pc. */
 void tile_issue(Turn *turn);
-/* The same of the instruction at the tile's pc, without an event. */
+/* The same, of this instruction and without an event. */
 void tile_carry_out(Turn *turn, const Insn *insn);
 
-/* A running operation of the tile takes the wavelet at the head of the input queue. */
-bool vector_takes(const Tile *tile, unsigned queue, QueueHead head);
 /* Why the operation cannot do a group now; STALL_NONE: it can. */
 StallCause vector_plan(Turn *turn, unsigned thread, GroupPlan *plan);
 void vector_start(Turn *turn, const Insn *insn);
 void vector_group(Turn *turn, unsigned thread, const GroupPlan *plan);
 /* Its last group has been done, with `extra` cycles of a bank conflict. */
 void vector_end(Turn *turn, unsigned thread, unsigned extra);
-void vector_mark_fifos(Turn *turn, const VecRun *run);
-/* What was started before the running operation `later`, or before now. */
-Checked vector_running_before(Turn *turn, const VecRun *later);
 /* Wavelets in a queue and on its ramp. */
 unsigned input_capacity(const Program *program, unsigned queue);
 unsigned output_capacity(const Program *program, unsigned queue);

@@ -1,6 +1,6 @@
 /* What the files of a tile's turn share: findings and events, what happens to its tasks, its
  * queues. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 #include "stb_ds.h"
 

@@ -1,5 +1,5 @@
 /* Vector operations of a tile: whether one can do a group now, its start, its groups, its end. */
-#include "emu/tile/tile.h"
+#include "emu/tile/tile_internal.h"
 
 enum { TRANSFORM_SHIFT = 30, TRANSFORM_MARK = 3 };
 

@@ -2,7 +2,7 @@
  * error.
  *
  *   parse -> layout -> classes (analysis, optimisation, code generation) -> image -> files */
-#include "frontend/driver/driver.h"
+#include "frontend/driver/driver_internal.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

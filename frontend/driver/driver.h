@@ -1,6 +1,7 @@
 /* The driver: the command line, the phases of a run in their order, and the files that it writes.
  *
- * Reading order: options.def, options.c, driver.c, output.c, cslc_main.c, wse_model_main.c. */
+ * Reading order: options.def, options.c, driver.c, builtin_table.c, output.c, cslc_main.c,
+ * wse_model_main.c. */
 #ifndef FRONTEND_DRIVER_H
 #define FRONTEND_DRIVER_H
 
@@ -17,12 +18,6 @@ void options_free(Options *options);
 
 /* ---- output.c, driver.c: the end of a run -------------------------------------------------- */
 
-/* Gathers the image of all classes and tiles. */
-void image_make(Session *session, const Programs *programs, Image *image);
-/* Writes a file, but for one that the program was read from; the exit code, after reporting. */
-int output_write_file(const Session *session, const char *path, const void *bytes, size_t length);
-/* Writes OUT.bin, or OUT/prog.bin and OUT/out.json; the exit code. */
-int image_files_write(const Session *session, const Image *image);
 /* Compiles as the options say and returns the exit code; `source_stdlib` is where the standard
  * library is when it is not installed. */
 int driver_run(const Options *options, SourceMap *sources, const char *source_stdlib);
@@ -32,21 +27,6 @@ CheckedProgram *driver_check(const Options *options, SourceMap *sources, const c
                              const SemaListener *listener);
 Session *checked_session(CheckedProgram *program);
 void checked_close(CheckedProgram *program);
-/* A compile-time call of a library's function by another driver.  Strings and integers go in; a
- * string (malloc) or the integers of the result, an array's in order, come out. */
-typedef struct { const char *text; int64_t number; } LibraryValue;   /* text NULL: the number */
-typedef struct {
-  const char *library, *function;            /* "<name>" */
-  const char *binding_name;                  /* a parameter of the library; NULL: none */
-  LibraryValue binding;
-  const LibraryValue *args;
-  uint32_t n_args;
-  char *text;
-  int64_t *numbers;                          /* stb_ds */
-} LibraryCall;
-/* False after reporting what is wrong. */
-bool driver_call(const Options *options, SourceMap *sources, const char *source_stdlib,
-                 LibraryCall *call);
 
 /* ---- builtin_table.c ----------------------------------------------------------------------- */
 

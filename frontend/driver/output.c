@@ -1,5 +1,5 @@
 /* The results of a compilation: the image, and out.json next to it for host scripts. */
-#include "frontend/driver/driver.h"
+#include "frontend/driver/driver_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * The formulas are functions of the standard library (<collectives/model>, <blas/model>), evaluated
  * here by the compiler's comptime evaluator, so programs and this command share one definition. */
-#include "frontend/driver/driver.h"
+#include "frontend/driver/driver_internal.h"
 
 #include <errno.h>
 #include <getopt.h>

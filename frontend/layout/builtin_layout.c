@@ -1,5 +1,5 @@
 /* Builtins of the layout block: rectangle, tile programs, color configurations, exported names. */
-#include "frontend/layout/layout.h"
+#include "frontend/layout/layout_internal.h"
 #include "frontend/sema/builtins.h"
 
 #include <stb_ds.h>

@@ -4,6 +4,7 @@
  * The rule for all: no false alarm on programs that work. So "can overlap" means that the second
  * operation starts after the first in the same run of a task, on every path to it; "no route" means
  * that no tile of the layout has one. */
+#include "frontend/layout/layout_internal.h"
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>

@@ -2,6 +2,7 @@
  *
  * Published programs give such operations the largest extent.  A control wavelet may end one, and a
  * program that looks at the result knows that a FIFO may. */
+#include "frontend/layout/layout_internal.h"
 #include "frontend/layout/fabric.h"
 
 /* Does the operation take elements from the fabric without an end, in the thread that starts it? */

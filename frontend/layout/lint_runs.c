@@ -1,4 +1,5 @@
 /* What runs on a tile: functions and the tasks that their code starts. */
+#include "frontend/layout/layout_internal.h"
 #include "frontend/layout/fabric.h"
 
 /* Tasks that the instruction can activate or unblock, itself or by operations with its DSD, a bit

@@ -1,6 +1,6 @@
 /* Tasks that nothing binds.  What other tiles bind stands in the text, too: so the warning is about
  * a task whose name is nowhere in the files of the program but in its own declaration. */
-#include "frontend/layout/layout.h"
+#include "frontend/layout/layout_internal.h"
 
 #include <stb_ds.h>
 

@@ -6,6 +6,7 @@
  * Applications", 1961), around the regions if they can; lanes.c lays those of a port that lock each
  * other in. Nets that meet in a tile need different colors: they are colored greedily, nets with a
  * given color first. */
+#include "frontend/layout/layout_internal.h"
 #include "frontend/layout/regions.h"
 
 #include <stb_ds.h>

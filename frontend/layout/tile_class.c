@@ -9,6 +9,7 @@
  * classes. For the next tile the compiler computes the expressions on the way down; where a branch
  * is missing, the compiler analyses the tile and adds the forced expressions to the tree. So a
  * million tiles need one analysis for each different way to compile. */
+#include "frontend/layout/layout_internal.h"
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>

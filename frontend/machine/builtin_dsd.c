@@ -3,7 +3,7 @@
  * A DSD whose fields are all comptime-known is a value of the pool (PK_DSD).  Otherwise it starts
  * as the descriptor of what is known and gets each run-time field by a dsd_set: the optimiser
  * sees plain values all the way. */
-#include "frontend/machine/machine.h"
+#include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 #include "frontend/machine/dsd.h"
 

@@ -1,7 +1,7 @@
 /* Operations over DSDs, DSR loads and FIFOs: operands are checked against dsd_ops.def, settings
  * go into the descriptors, and one IR_vec comes out. */
 #include "frontend/machine/dsd.h"
-#include "frontend/machine/machine.h"
+#include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 
 #include <stb_ds.h>

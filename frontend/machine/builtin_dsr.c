@@ -2,7 +2,7 @@
  * loads and changes them. This file checks extended DSRs and stride registers, and later phases do
  * not see them: a program loads a descriptor as a whole, and the compiler chooses the registers
  * behind a DSR. */
-#include "frontend/machine/machine.h"
+#include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 #include "frontend/machine/dsd.h"
 

@@ -1,6 +1,6 @@
 /* FIFOs: a buffer of the program and a state block, on which the machine's push and pop operations
  * work (layout of the block: ir/machine/machine.h). */
-#include "frontend/machine/machine.h"
+#include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 #include "frontend/machine/dsd.h"
 

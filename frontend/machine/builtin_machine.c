@@ -1,6 +1,6 @@
 /* Builtins over tasks, queues, configuration and exports: at the top level they fill the
  * MachineSetup, in running code they become machine operations. */
-#include "frontend/machine/machine.h"
+#include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 #include "frontend/machine/dsd.h"
 

@@ -7,6 +7,7 @@
  *
  * What an import loads before the start serves all its operations. If another import loads the
  * register when the program runs, the first one's next operation has the wrong descriptor. */
+#include "frontend/machine/machine_internal.h"
 #include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>

@@ -2,7 +2,8 @@
  * descriptors.
  *
  * Reading order: machine_setup.c, color_config.c, builtin_machine.c, dsd_ops.def, builtin_dsd.c,
- * builtin_dsd_op.c, builtin_dsr.c, builtin_fifo.c, builtin_map.c, builtin_export.c. */
+ * tensor_access.c, dsd_variable.c, dsd_reach.c, builtin_dsd_op.c, builtin_dsr.c, dsr_settings.c,
+ * builtin_fifo.c, builtin_map.c, builtin_export.c. */
 #ifndef FRONTEND_MACHINE_H
 #define FRONTEND_MACHINE_H
 
@@ -135,34 +136,15 @@ MachineSetup *setup_create(Arena *arena);
 void setup_destroy(MachineSetup *setup);
 /* Warn about resources that the system or the link to the host uses itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
-void setup_check_input_queue(Sema *s, unsigned queue, Span span);
-void setup_check_task_id(Sema *s, unsigned id, Span span);
 TensorAccess sema_tensor_access;
 /* May the host call a function, or read and write a variable, of this type? */
 bool sema_is_exportable(Sema *s, PoolId type);
 /* Bytes of what the host counts of exported data: an element, or a word of a struct or union. */
 uint32_t export_unit_bytes(const Pool *pool, PoolId element);
-/* A descriptor uses this queue, and for this color unless it is COLOR_OF_QUEUE. */
-void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span span);
-/* @initialize_queue, whether before or after the descriptors that use the queue. */
-void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
 /* Two parts of the program want one color, queue, task id or register.  False for all but the first
  * such clash of an import of the library: mostly it has the parameters of another one, and one
  * report says so. */
 bool setup_is_first_clash(Sema *s);
-/* The DSR holds the descriptor when the program starts. */
-void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
-/* The same when it runs.  The check warns if an import loses by another one's load what it has
- * loaded before the start and never loads again. */
-void setup_note_dsr_reload(Sema *s, DsrFile file, uint8_t number, Span span);
-void setup_check_dsr_presets(Sema *s);
-/* "'PATH' imported here loads it `when`", unless it is the main file. */
-void setup_note_dsr_loader(Sema *s, uint32_t module, const char *when);
-/* A load gives the DSR these settings; an operation wants them from its DSRs. The check warns of
- * what no load gives; it comes when all of the program is known. */
-void setup_note_dsr_load(Sema *s, DsrFile file, uint8_t number, uint8_t given, Span span);
-void setup_note_dsr_operation(Sema *s, DsrOperation operation);
-void setup_check_dsr_operations(Sema *s);
 /* Can operations use it? */
 bool setup_queue_is_initialised(const Sema *s, bool is_output, unsigned queue);
 /* wse3: control tasks that got no table of their own take their entries of the common one. */
@@ -182,11 +164,6 @@ uint64_t setup_started_task(Action action);
 /* Those that stored descriptors, preset DSRs and FIFOs may activate or unblock, a bit each. */
 uint64_t setup_tasks_beside_code(const Sema *s, ActionKind kind);
 void setup_finish(Sema *s);
-/* What a block, unblock or activation names. */
-bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
-                        IrValue *run_time_id);
-/* The error of the one that is none, a color. */
-void sema_bad_color_target(Sema *s, Span span);
 
 /* ---- layout.c, color_config.c --------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * If the program names no queue (a synchronous fabric DSD without a queue, a data task on wse2),
  * the compiler chooses one when it has analysed the whole program: the lowest free queue, colors in
  * ascending order. Until then a descriptor says QUEUE_IMPLICIT. */
-#include "frontend/machine/machine.h"
+#include "frontend/machine/machine_internal.h"
 
 #include <limits.h>
 #include <stb_ds.h>

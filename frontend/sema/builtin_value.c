@@ -1,4 +1,5 @@
 /* Builtins over values, types and strings. */
+#include "frontend/sema/sema_internal.h"
 #include "frontend/sema/builtins.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* The evaluator: one lazy partial evaluator from syntax tree to comptime values and typed IR.
  *
- * Reading order: evaluation.c, scope.c, replay.c, exits.c, sema_decl.c, sema_expr.c,
- * sema_operand.c, sema_place.c, sema_arith.c, sema_cast.c, sema_stmt.c, sema_call.c,
- * sema_symbolic.c, sema_emit.c, builtin_call.c, settings.c.
+ * Reading order: evaluation.c, sema.c, scope.c, context.c, replay.c, exits.c, sema_decl.c,
+ * sema_expr.c, sema_operand.c, sema_place.c, fold.c, sema_arith.c, sema_wide.c, sema_cast.c,
+ * sema_packed.c, packed_known.c, sema_stmt.c, sema_call.c, sema_symbolic.c, tile_env.c,
+ * sema_emit.c, builtin_call.c, settings.c, builtin_*.c, release.c.
  *
  * The main idea: there is one walker.  Each construct has one function that checks
  * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or
@@ -258,8 +259,6 @@ void sema_store(Sema *s, Operand target, Operand value, Span span);
 /* The scalar, pointer or DSD as an IR value in the current block (comptime values become
  * constants, symbolic ones tile parameters).  The type must be a run-time type. */
 IrValue sema_ir(Sema *s, Operand o);
-/* Address of an aggregate operand: comptime aggregates become constant data. */
-IrValue sema_address(Sema *s, Operand o);
 /* Forces a symbolic value to what it is on this tile and records that in the tile's trace;
  * other values pass. */
 PoolId sema_force(Sema *s, PoolId value, Span at);
@@ -268,25 +267,8 @@ Operand operand_poison(void);
 Operand operand_void(void);                              /* of what yields nothing */
 Operand operand_value(Sema *s, PoolId value);            /* comptime */
 Operand operand_runtime(IrValue ir, PoolId type);
-/* Parts: base[indices], pointer.* and &place, lvalues if the base is one. */
-Operand sema_index(Sema *s, Operand base, const Operand *indices, uint32_t n, Span span);
+/* pointer.*, an lvalue. */
 Operand sema_deref(Sema *s, Operand pointer, Span span);
-Operand sema_address_of(Sema *s, Operand place, Span span);
-/* Binary and unary operators on operands. */
-Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span);
-Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span);
-/* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
-Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32_t n, Span span);
-/* An array of `type` with every element `value`. */
-Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
-/* The range start .. stop (exclusive) by step; the operands have the type `element`. */
-Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
-Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
-/* Counts comptime steps for work that takes long or memory; the next step sees whether they were
- * too many. */
-void sema_count_steps(Sema *s, uint64_t n);
-/* Code emitted next belongs to the source at `span`. */
-void sema_at(Sema *s, Span span);
 /* Iterations of a loop that do the same for other tiles: replay.c.  There `again` does what a
  * builtin has done; `what` is copied.  sema_replay_rereads: does the value of `n`, read since
  * sema_replay_mark gave `before`, depend on the loop's counter, so that `again` has to read it? */
@@ -299,37 +281,20 @@ void sema_replay_act(Sema *s, const NodeBuiltinCall *call, Span at, ReplayAgain 
 /* Value of a symbolic for the tile whose parameters are given (POOL(POISON): out of range); what
  * was computed on the way is kept for the next call with the same array. */
 PoolId sema_eval_symbolic(Sema *s, PoolId symbolic, const PoolId *params);
-/* @as and @bitcast on any operand. */
+/* @as on any operand. */
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
-Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
 /* What a task gets a packed parameter as; IRT_VOID: a wavelet's words do not hold it exactly. */
 IrType packed_param_ir(Sema *s, PoolId type);
 
 /* context.c */
-/* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
-void context_enter(Sema *s);
-void context_leave(Sema *s);
 /* A note on what makes a value of the type of an id from a number, if it is one. */
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
-/* A value of this type is a pointer to one object, where something else is expected. */
-void sema_note_pointer(Sema *s, PoolId type, Span span);
-/* Where a value of type void comes from, if from a param. */
-void sema_note_void(Sema *s, const Operand *o, Span span);
-/* The same where one type was expected and another one found that has the same text. */
-void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span);
-/* A note under the error reported last: where the name that the operand was written with is
- * declared. */
-void sema_note_declared(Sema *s, const Operand *o);
 /* A note with a name that may have been meant, and its fix; NULL: none. */
 void diag_suggest(Diags *diags, Span span, const char *name);
 
 /* sema_decl.c */
 /* New instance; IR_NO_ID after reporting.  params_node: what `params` was written as, or NULL. */
 uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
-/* @import_module; the builtin table has checked that there are one or two arguments. */
-Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
-/* The type of a struct declaration whose fields are not known yet, for pointers; else none. */
-PoolId decl_self_type(Sema *s, Decl *d);
 /* What `at` wants is taken by `first`: perhaps the same line in another import of the file. */
 void sema_first_here(Sema *s, Span at, Span first);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
@@ -338,16 +303,12 @@ bool sema_resolve(Sema *s, Decl *d);
 uint32_t sema_decl_global(Sema *s, Decl *d);
 Operand sema_decl_operand(Sema *s, Decl *d, Span use);
 IrGlobalId sema_global_ir(Sema *s, uint32_t global);
-/* What a declaration's align(n) asks for, `align` at least; an error, and `align`, if n is none. */
-uint32_t sema_align(Sema *s, const Node *n, uint32_t align);
 /* An anonymous constant in tile memory, which the expression at `at` asks for. */
 uint32_t sema_constant_data(Sema *s, PoolId value, Span at);
 
 /* sema_stmt.c, sema_call.c */
 /* Runs a block of the module at compile time. */
 void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t module);
-Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args,
-                  PoolId want);
 Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at,
                          PoolId want);
 /* The IR function of a function value, compiled now or later; tasks included. */
@@ -383,33 +344,14 @@ typedef struct BuiltinTable {
   const uint16_t *row_of;  /* row + 1 by StrId.raw of the name; 0: none */
   uint32_t n_row_of;
 } BuiltinTable;
-Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 /* A note under the error reported last: how the builtin that is called is written. */
 void sema_note_usage(Sema *s, const Node *call);
-bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
 /* A parameter without a value so far, which nothing has asked for. */
 bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d);
 /* A note: the option that gives a value to the parameter, and to the module's open ones with it. */
 void sema_note_command_line(Sema *s, const ModuleInstance *m, const Decl *d);
 /* Warns of calls of builtins that do not exist, in code that no tile's program contains. */
 void sema_warn_unknown_builtins(Sema *s, const Node *declaration);
-/* Does its value depend on its operands alone? */
-bool sema_builtin_is_pure(const Session *session, StrId name);
-/* Is a call of it of no use when its value is not used? */
-bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);
-
-/* The machine-facing half needs these of the core:
- *   value_on_tile   a value with its symbolic parts replaced by what they are on the tile of
- *                   s->tile (by tile_env_param), nothing recorded; poison if that is an error
- *   sema_member     base.name as an rvalue or lvalue (also @field)
- * Make ranges with sema_range: while they are not stored, their parts stay SSA values; stored,
- * they are start, stop and step one after the other, each of the element type. */
-PoolId value_on_tile(Sema *s, PoolId value);
-Operand sema_member(Sema *s, Operand base, StrId name, Span span);
-/* The names with commas between them, for a note; NULL if there are none or too many. */
-const char *sema_join_names(Sema *s, const char *const *names, size_t n);
-/* A note with the members of an enum, unless there are too many. */
-void sema_list_members(Sema *s, const PoolKey *type, Span span);
 
 /* ---- tile_env.c: the tile that is analysed ------------------------------------------------- */
 
@@ -430,21 +372,6 @@ struct TileEnv {
   struct { uint32_t key; uint32_t value; } *word_of;
 };
 void tile_env_free(struct TileEnv *env);   /* what the evaluation has put in */
-
-/* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
-PoolId tile_env_param(Sema *s, uint32_t index);
-/* The tile that is analysed: its coordinates, the @set_tile_code it is from and its parameters.
- * False when that is no tile of a layout. */
-bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params);
-/* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
-void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
-/* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */
-bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome);
-/* The tile parameter (ir_tile_param) that holds `symbolic` (of a scalar run-time type) at run
- * time; the same value gets the same number. */
-uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);
-/* Initial data of a global differs by tile: `symbolic` stands at byte `offset`. */
-void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic);
 
 /* ---- driver.c: the session ----------------------------------------------------------------- */
 
@@ -502,10 +429,6 @@ void release_note(const Session *session);
 bool release_allows(const Session *session);
 /* The answer and the signs, for --verbose. */
 void release_print(const Session *session, FILE *out);
-
-/* From here on as the code around runs, also in a comptime part of it: for an operand of which the
- * type alone counts.  Returns what s->now has to become again. */
-WalkContext walk_enter_run_time(Sema *s);
 
 /* A fresh evaluation; everything it makes lives in `arena`. */
 Sema *sema_create(Session *session, Arena *arena, Where where);

@@ -774,7 +774,7 @@ static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
   }
 }
 
-void sema_compile_func(Sema *s, uint32_t func)
+static void sema_compile_func(Sema *s, uint32_t func)
 {
   FuncInstance f = s->funcs[func];
   const NodeFnDecl *fn = node_fn_decl(f.node);

@@ -23,7 +23,7 @@ static const char *module_stem(Sema *s, uint32_t module)
 }
 
 /* Names of the main file stand alone, others after their module's; a number makes them unique. */
-const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
+static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
 {
   const char *text = sema_text(s, name);
   if (s->modules[module].parent != IR_NO_ID)

@@ -604,7 +604,7 @@ Operand sema_expr(Sema *s, const Node *n, PoolId want)
 
 enum { MAX_RANK = 16 };
 
-bool sema_is_type_node(const Node *n)
+static bool sema_is_type_node(const Node *n)
 {
   switch ((int)n->kind) {
   case ND_ARRAY_TYPE:

@@ -298,20 +298,15 @@ static inline bool template_is_walked(const Sema *s)
 Operand sema_block(Sema *s, const Node *n, PoolId want);
 Operand sema_if(Sema *s, const Node *n, PoolId want, bool is_value);
 Operand sema_switch(Sema *s, const Node *n, PoolId want, bool is_value);
-void sema_stmt(Sema *s, const Node *n);
-void sema_for(Sema *s, const Node *n);
 /* Counts a step of comptime evaluation; false after reporting that there were too many. */
 bool sema_step(Sema *s, Span span);
 
-bool sema_is_type_node(const Node *n);
 /* The type expressions of the grammar.  `name`: the declaration that a struct or enum is named
  * after. */
 PoolId sema_type_node(Sema *s, const Node *n, StrId name);
 
 PoolId sema_func_value(Sema *s, uint32_t func);
 uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);
-void sema_compile_func(Sema *s, uint32_t func);
-const char *sema_ir_name(Sema *s, uint32_t module, StrId name);
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
 /* Gives what was emitted as `*text` the name that @export wants; false after reporting at `at` that
  * the name is none or is taken. */
@@ -372,5 +367,104 @@ PoolId value_at_hand(Sema *s, const Node *n, PoolId want, bool comptime);
 PoolId bool_at_hand(Sema *s, const Node *n);
 /* What an operator that is no comparison makes of integers. */
 PoolId fold_at_hand(Sema *s, const NodeBinary *n, PoolId want);
+
+/* ---- sema_operand.c, sema_place.c, sema_arith.c, sema_cast.c: operands ----------------------- */
+
+/* Address of an aggregate operand: comptime aggregates become constant data. */
+IrValue sema_address(Sema *s, Operand o);
+/* Parts: base[indices] and &place, lvalues if the base is one. */
+Operand sema_index(Sema *s, Operand base, const Operand *indices, uint32_t n, Span span);
+Operand sema_address_of(Sema *s, Operand place, Span span);
+/* Binary and unary operators on operands. */
+Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span);
+Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span);
+/* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
+Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32_t n, Span span);
+/* An array of `type` with every element `value`. */
+Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);
+/* The range start .. stop (exclusive) by step; the operands have the type `element`.  While it is
+ * not stored, its parts stay SSA values; stored, they are start, stop and step one after the other,
+ * each of the element type. */
+Operand sema_range(Sema *s, PoolId element, Operand start, Operand stop, Operand step);
+Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 stop, 2 step */
+/* Counts comptime steps for work that takes long or memory; the next step sees whether they were
+ * too many. */
+void sema_count_steps(Sema *s, uint64_t n);
+/* Code emitted next belongs to the source at `span`. */
+void sema_at(Sema *s, Span span);
+/* @bitcast on any operand. */
+Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
+
+/* ---- context.c: notes on where an error is -------------------------------------------------- */
+
+/* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
+void context_enter(Sema *s);
+void context_leave(Sema *s);
+/* A value of this type is a pointer to one object, where something else is expected. */
+void sema_note_pointer(Sema *s, PoolId type, Span span);
+/* Where a value of type void comes from, if from a param. */
+void sema_note_void(Sema *s, const Operand *o, Span span);
+/* The same where one type was expected and another one found that has the same text. */
+void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span);
+/* A note under the error reported last: where the name that the operand was written with is
+ * declared. */
+void sema_note_declared(Sema *s, const Operand *o);
+
+/* ---- sema_decl.c, sema_call.c: declarations and calls ---------------------------------------- */
+
+/* @import_module; the builtin table has checked that there are one or two arguments. */
+Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
+/* The type of a struct declaration whose fields are not known yet, for pointers; else none. */
+PoolId decl_self_type(Sema *s, Decl *d);
+/* What a declaration's align(n) asks for, `align` at least; an error, and `align`, if n is none. */
+uint32_t sema_align(Sema *s, const Node *n, uint32_t align);
+/* A call as it is written. */
+Operand sema_call(Sema *s, Operand callee, const Node *call_node, const NodeList *args,
+                  PoolId want);
+
+/* ---- builtin_call.c -------------------------------------------------------------------------- */
+
+/* A call of a builtin: finds its row, checks what the row says, and calls its handler. */
+Operand sema_builtin(Sema *s, const Node *call, PoolId want);
+bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
+/* Does its value depend on its operands alone? */
+bool sema_builtin_is_pure(const Session *session, StrId name);
+/* Is a call of it of no use when its value is not used? */
+bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);
+
+/* ---- sema_symbolic.c, sema_place.c ----------------------------------------------------------- */
+
+/* A value with its symbolic parts replaced by what they are on the tile of s->tile (by
+ * tile_env_param), nothing recorded; poison if that is an error. */
+PoolId value_on_tile(Sema *s, PoolId value);
+/* base.name as an rvalue or lvalue (also @field). */
+Operand sema_member(Sema *s, Operand base, StrId name, Span span);
+/* The names with commas between them, for a note; NULL if there are none or too many. */
+const char *sema_join_names(Sema *s, const char *const *names, size_t n);
+/* A note with the members of an enum, unless there are too many. */
+void sema_list_members(Sema *s, const PoolKey *type, Span span);
+
+/* ---- tile_env.c: the tile that is analysed ------------------------------------------------- */
+
+/* What parameter `index` (u.symbolic.index of SYM_PARAM) is on the tile that is analysed. */
+PoolId tile_env_param(Sema *s, uint32_t index);
+/* The tile that is analysed: its coordinates, the @set_tile_code it is from and its parameters.
+ * False when that is no tile of a layout. */
+bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params);
+/* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
+void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
+/* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */
+bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome);
+/* The tile parameter (ir_tile_param) that holds `symbolic` (of a scalar run-time type) at run
+ * time; the same value gets the same number. */
+uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);
+/* Initial data of a global differs by tile: `symbolic` stands at byte `offset`. */
+void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic);
+
+/* ---- scope.c --------------------------------------------------------------------------------- */
+
+/* From here on as the code around runs, also in a comptime part of it: for an operand of which the
+ * type alone counts.  Returns what s->now has to become again. */
+WalkContext walk_enter_run_time(Sema *s);
 
 #endif

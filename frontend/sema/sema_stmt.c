@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include "stb_ds.h"
 
+static void sema_stmt(Sema *s, const Node *n);
+
 /* ---- values to start with ------------------------------------------------------------------- */
 
 /* What a variable without an initialiser holds: zero; none where there is no zero. */
@@ -1091,7 +1093,7 @@ static APART void for_of_template(Sema *s, const NodeFor *n)
   template_parts_end(s, false);
 }
 
-void sema_for(Sema *s, const Node *node)
+static void sema_for(Sema *s, const Node *node)
 {
   const NodeFor *n = node_for(node);
   Operand o = walk_iterable(s, n);
@@ -1312,7 +1314,7 @@ static void stmt_expr(Sema *s, const Node *n)
     diag_makes_copy(s->diags, n->span);
 }
 
-void sema_stmt(Sema *s, const Node *n)
+static void sema_stmt(Sema *s, const Node *n)
 {
   if (s->is_dead)
     return;

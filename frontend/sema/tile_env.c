@@ -1,6 +1,6 @@
 /* The tile that represents a class, as an evaluation sees it: its parameters, and a record of those
  * on which the evaluation relied. */
-#include "frontend/sema/sema.h"
+#include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

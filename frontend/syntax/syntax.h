@@ -1,8 +1,8 @@
 /* The syntactic half of the front end: text in, syntax tree out, no name resolved.
  *
- * Reading order: nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
- * parse_errors.c, ast.c, ast_print.c, format.c. The scanner makes an array of tokens, the brace
- * check repairs it, and the parser builds the tree; all errors are in the Diags. */
+ * Reading order: files.c, nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
+ * parse_forms.c, parse_errors.c, ast.c, ast_print.c, format.c. The scanner makes an array of
+ * tokens, the brace check repairs it, and the parser builds the tree; errors are in the Diags. */
 #ifndef SYNTAX_H
 #define SYNTAX_H
 

@@ -1,5 +1,5 @@
 /* Types as section `debug` of an image has them: a list in which parts stand before the whole. */
-#include "frontend/value/value.h"
+#include "frontend/value/value_internal.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * The table is open addressing over the hash of the key; an item holds the hash, so a probe
  * compares whole keys only if they are almost certainly equal. Payloads live in the arena and never
  * move. */
-#include "frontend/value/value.h"
+#include "frontend/value/value_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

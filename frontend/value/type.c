@@ -1,5 +1,5 @@
 /* Facts about types: classes, sizes in tile memory, IR types, and their text. */
-#include "frontend/value/value.h"
+#include "frontend/value/value_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Comptime values: their text, cells frozen to values and back, and the ranges of integers. */
-#include "frontend/value/value.h"
+#include "frontend/value/value_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Types and comptime values, interned in one pool, and what they look like in tile memory.
  *
- * Reading order: pool.c, type.c, value.c, debug_type.c. */
+ * Reading order: pool.c, type.c, value.c, wide.c, debug_type.c, diag.c. */
 #ifndef FRONTEND_VALUE_H
 #define FRONTEND_VALUE_H
 
@@ -139,7 +139,6 @@ typedef struct Pool Pool;
 void pool_check_memory(void);
 Pool *pool_create(Arena *arena, StrTable *names);
 void pool_destroy(Pool *pool);       /* its tables; the rest is the arena's */
-StrTable *pool_names(const Pool *pool);
 PoolId pool_get(Pool *pool, const PoolKey *key);
 PoolKey pool_key(const Pool *pool, PoolId id);
 PoolKind pool_kind(const Pool *pool, PoolId id);
@@ -197,9 +196,6 @@ enum { TYPE_SCALAR_MAX_BITS = 64, TYPE_WIDE_MAX_BITS = 256 };
 bool type_is_wide(const Pool *pool, PoolId type);
 IrType type_ir(const Pool *pool, PoolId type);    /* of scalars, pointers, DSDs; else void */
 const char *type_text(Pool *pool, Arena *arena, PoolId type);   /* as CSL; cut off if long */
-/* For printers: has `out` more than `most` bytes?  The text, cut off there. */
-bool text_is_full(FILE *out, long most);
-const char *text_cut(Arena *arena, const char *text, size_t length, size_t most);
 bool type_is_aggregate(const Pool *pool, PoolId type);      /* arrays, structs, unions */
 /* Scalar leaves that a comptime variable of the type has. */
 uint32_t type_leaf_count(const Pool *pool, PoolId type);

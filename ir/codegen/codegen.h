@@ -101,7 +101,6 @@ unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS]);
 bool mi_is_jump(const MInsn *mi);          /* has a label as target */
 bool mi_ends_flow(const MInsn *mi);        /* what follows is not reached from it */
 bool mi_is_copy(const MInsn *mi);          /* mov or mov32 of whole registers */
-bool mi_has_effect(const MInsn *mi);       /* beyond defining a register */
 /* The opposite condition of a branch; false if `op` is no conditional branch. */
 bool mi_invert(Opcode op, Opcode *inverse);
 
@@ -421,10 +420,8 @@ void spill_registers(const Cg *cg, MFunc *mf, const bool *spilled, Arena *arena)
 void spill_crowd(const Cg *cg, MFunc *mf);
 
 void regalloc_func(Cg *cg, MFunc *mf);
-/* Calling convention. */
-enum { ARG_REGISTERS = 6 };
+/* Registers that a call may change, a bit each. */
 uint16_t regs_caller_saved(const Machine *machine);
-uint16_t regs_callee_saved(const Machine *machine);
 
 /* variables.c: where variables are, for debuggers.  Nothing of it changes the code. */
 void variables_find(Sel *s);

@@ -11,9 +11,9 @@
 
 #include <stb_ds.h>
 
-/* Words of registers but the stack pointer, and what stays free beside the values that live at the
- * fullest place: pairs want two registers side by side. */
-enum { REGISTER_WORDS = GPR_COUNT - 1, SPARE_WORDS = 3 };
+/* What stays free beside the values that live at the fullest place: pairs want two registers side
+ * by side. */
+enum { SPARE_WORDS = 3 };
 
 /* Code from a label to the last jump back to it. */
 typedef struct { uint32_t first, last; } LoopRange;

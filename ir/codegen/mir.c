@@ -86,7 +86,8 @@ bool mi_is_copy(const MInsn *mi)
   return (mi->op == OP_mov || mi->op == OP_mov32) && !(mi->r[1] & (REG_LO | REG_HI));
 }
 
-bool mi_has_effect(const MInsn *mi)
+/* Beyond defining a register. */
+static bool mi_has_effect(const MInsn *mi)
 {
   if (mi->op == MI_LABEL || mi_is_jump(mi) || mi_ends_flow(mi) || mi->clobbers || mi->uses)
     return true;

@@ -12,19 +12,17 @@
 
 #include <stb_ds.h>
 
+static uint16_t regs_callee_saved(const Machine *machine)
+{
+  uint16_t mask = reg_mask(SAVED_REGISTER);
+  for (unsigned r = FIRST_SAVED_REGISTER; r < machine->gpr_count; r++)
+    mask |= reg_mask(r);
+  return mask;
+}
+
 uint16_t regs_caller_saved(const Machine *machine)
 {
   return (uint16_t)~regs_callee_saved(machine) & (uint16_t)~reg_mask(machine->sp_register);
-}
-
-enum { SAVED_WORD = 6, FIRST_SAVED = 12 };
-
-uint16_t regs_callee_saved(const Machine *machine)
-{
-  uint16_t mask = reg_mask(SAVED_WORD);
-  for (unsigned r = FIRST_SAVED; r < machine->gpr_count; r++)
-    mask |= reg_mask(r);
-  return mask;
 }
 
 typedef struct {

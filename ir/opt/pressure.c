@@ -5,9 +5,9 @@
  * needed and do not count. Descriptors stand in memory and do not count either. */
 #include "ir/opt/opt.h"
 
-/* Words of registers but the stack pointer; of those that a call does not preserve; and what an
- * instruction with a constant wants beside its operands. */
-enum { REGISTER_WORDS = 15, CALL_WORDS = 10, SPARE_WORDS = 3 };
+/* Words of registers that a call does not preserve, and what an instruction with a constant wants
+ * beside its operands. */
+enum { CALL_WORDS = REGISTER_WORDS - SAVED_REGISTERS, SPARE_WORDS = 3 };
 
 typedef struct { uint32_t value, block, place; } ValueUse;
 

@@ -31,14 +31,14 @@ static bool cpu_has_lanes(void)
 }
 
 /* One NaN per format. */
-LANES static inline __m256 one_nan(__m256 x)
+static inline LANES __m256 one_nan(__m256 x)
 {
   __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(NAN_BITS));
   return _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
 /* x + y rounded to odd; as a + b with an infinity or a NaN. */
-LANES static inline __m256 add_to_odd(__m256 x, __m256 y)
+static inline LANES __m256 add_to_odd(__m256 x, __m256 y)
 {
   __m256 sum = _mm256_add_ps(x, y), part = _mm256_sub_ps(sum, x);
   __m256 error = _mm256_add_ps(_mm256_sub_ps(x, _mm256_sub_ps(sum, part)),
@@ -56,7 +56,7 @@ LANES static inline __m256 add_to_odd(__m256 x, __m256 y)
 
 /* The sum, which is the nearest f32, may round to another f16 than the exact one: it is in the
  * middle of two, or no normal number.  By bits. */
-LANES static inline __m256i may_round_twice(__m256 sum)
+static inline LANES __m256i may_round_twice(__m256 sum)
 {
   __m256i bits = _mm256_castps_si256(sum), least = _mm256_set1_epi32(LEAST_F16);
   __m256i below = _mm256_and_si256(bits, _mm256_set1_epi32(BELOW_F16));
@@ -66,19 +66,19 @@ LANES static inline __m256i may_round_twice(__m256 sum)
   return _mm256_or_si256(is_odd, _mm256_cmpeq_epi32(below, _mm256_set1_epi32(MIDDLE)));
 }
 
-LANES static inline __m128i to_f16(__m256 x) { return _mm256_cvtps_ph(x, NEAREST); }
-LANES static inline __m256 from_f16(const uint16_t *at)
+static inline LANES __m128i to_f16(__m256 x) { return _mm256_cvtps_ph(x, NEAREST); }
+static inline LANES __m256 from_f16(const uint16_t *at)
 {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)at));
 }
 
-LANES static inline __m256 fma_in_any_case(__m256 a, __m256 b, __m256 c)
+static inline LANES __m256 fma_in_any_case(__m256 a, __m256 b, __m256 c)
 {
   return one_nan(add_to_odd(_mm256_mul_ps(a, b), c));
 }
 
 /* Of N elements, or of 2 N. */
-LANES static inline void fma_rows_of_eight(const uint16_t *a, size_t step, const uint16_t *b,
+static inline LANES void fma_rows_of_eight(const uint16_t *a, size_t step, const uint16_t *b,
                                            size_t rows, uint16_t *c)
 {
   __m256 x = from_f16(c);
@@ -93,7 +93,7 @@ LANES static inline void fma_rows_of_eight(const uint16_t *a, size_t step, const
   _mm_storeu_si128((__m128i *)(void *)c, to_f16(x));
 }
 
-LANES static inline void fma_rows_of_sixteen(const uint16_t *a, size_t step, const uint16_t *b,
+static inline LANES void fma_rows_of_sixteen(const uint16_t *a, size_t step, const uint16_t *b,
                                              size_t rows, uint16_t *c)
 {
   __m256 x = from_f16(c), y = from_f16(c + N);
@@ -113,7 +113,7 @@ LANES static inline void fma_rows_of_sixteen(const uint16_t *a, size_t step, con
   _mm_storeu_si128((__m128i *)(void *)(c + N), to_f16(y));
 }
 
-LANES static void fma_rows_f16(const uint16_t *a, size_t step, const uint16_t *b, size_t rows,
+static LANES void fma_rows_f16(const uint16_t *a, size_t step, const uint16_t *b, size_t rows,
                                uint16_t *c, size_t n)
 {
   size_t i = 0;
@@ -134,7 +134,7 @@ LANES static void fma_rows_f16(const uint16_t *a, size_t step, const uint16_t *b
   memcpy(c + i, y, (n - i) * sizeof *y);
 }
 
-LANES static void fma_f32_all(const uint32_t *a, uint32_t b, uint32_t *c, size_t n)
+static LANES void fma_f32_all(const uint32_t *a, uint32_t b, uint32_t *c, size_t n)
 {
   __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32((int)b));
   uint32_t x[N] = {0}, y[N] = {0};

@@ -1,0 +1,100 @@
+/* What the files of emu/debug offer each other alone. */
+#ifndef DEBUG_INTERNAL_H
+#define DEBUG_INTERNAL_H
+
+#include "emu/debug/debug.h"
+
+/* ---- marks.c: states to come back to ------------------------------------------------------- */
+
+/* The last one at or before the cycle; NULL: none. */
+const Mark *marks_before(const Marks *marks, uint64_t cycle);
+/* Keeps the state of an engine that stands between cycles. */
+void marks_set(Marks *marks, Engine *engine, size_t n_applied);
+/* The cycle in which a run should stop for the next one, and the stop. */
+uint64_t marks_next(const Marks *marks);
+/* Sets one there, and chooses the distance to the next by what that took. */
+void marks_pass(Marks *marks, Engine *engine, size_t n_applied);
+void marks_free(Marks *marks);
+
+/* ---- timeline.c: an engine that stops and goes back ---------------------------------------- */
+
+/* The first cycle that the timeline can stand at. */
+uint64_t timeline_first(const Timeline *timeline);
+const Program *timeline_program(const Timeline *timeline);
+/* Events that the front gets from now on: kinds, bits 1 << TraceKind, of a region. */
+void timeline_listen(Timeline *timeline, uint32_t kinds, const uint32_t region[4]);
+/* A cycle before the given one that the timeline gets to at once; 0: none but the start. */
+uint64_t timeline_mark(const Timeline *timeline, uint64_t cycle);
+/* Stands before this cycle, at most the present.  No event is delivered on the way, and nothing
+ * pauses it. */
+void timeline_travel(Timeline *timeline, uint64_t cycle);
+/* Runs on from where it stands, with events, up to a cycle that is not beyond the present. */
+StandReason timeline_replay(Timeline *timeline, uint64_t limit);
+/* Around several journeys that are one operation for the user: how long it takes is shown. */
+void timeline_busy(Timeline *timeline, bool begins);
+/* The run stops before this cycle, until another is given; UINT64_MAX none. */
+void timeline_limit(Timeline *timeline, uint64_t cycle);
+/* Writes a general register of a tile; false in the past, and if the tile has not run yet. */
+bool timeline_write_register(Timeline *timeline, uint32_t tile, unsigned number, uint16_t value);
+/* A number for all that a program can see of the state: equal states have equal ones. */
+uint64_t timeline_hash(Timeline *timeline);
+
+/* ---- frames.c: where a tile's main thread is ----------------------------------------------- */
+
+/* The inlined call whose code stands at an address; IMAGE_NO_INLINE: none. */
+uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc);
+/* Is `call` the inlined call `outer`, or inside it?  Each is inside IMAGE_NO_INLINE. */
+bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint32_t outer);
+
+/* ---- evaluate.c: expressions over the stopped state ---------------------------------------- */
+
+/* Is it a number other than 0, or true? */
+bool evaluate_truth(const EvalContext *e, const EvalValue *value);
+/* As a 64-bit number; floats are cut off. */
+int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
+
+/* ---- stops.c: breakpoints ------------------------------------------------------------------ */
+
+/* As stops_add, from what stands behind `break` or `watch`: a region and a condition may follow. */
+Break *stops_add_text(Debugger *d, BreakKind kind, const char *text);
+/* X,Y or X,Y,W,H, inside the program's rectangle; "" is all of it. */
+bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4]);
+/* NULL: there is none with this number. */
+Break *stops_find(const Debugger *d, unsigned number);
+/* A line for each breakpoint. */
+void stops_print(Debugger *d);
+/* The number of the breakpoint that the event hits and that stops, or 0. */
+unsigned stops_hit(Debugger *d, const TraceEvent *event);
+
+/* ---- follow.c: the way of a wavelet -------------------------------------------------------- */
+
+/* When the run goes on, it stops when a tile takes a copy of a wavelet.  This is the wavelet of the
+ * stop or of the last `follow`; otherwise the tile's next one.  False: none is left. */
+bool follow_forward(Debugger *d);
+/* Back to where that wavelet was sent, or the last one that the tile has taken: to the sender. */
+void follow_back(Debugger *d);
+/* At each event while d->follow is set: true stops. */
+bool follow_event(Debugger *d, const TraceEvent *event);
+/* Adds what has to be listened to. */
+void follow_listen(const Debugger *d, uint32_t *kinds, uint32_t region[4]);
+/* "P1.0 takes wavelet ...", if that is why the program stands; else false. */
+bool follow_print(const Debugger *d);
+/* Forgets the wavelet. */
+void follow_end(Debugger *d);
+
+/* ---- csdb.c: commands in the vendor's forms ------------------------------------------------ */
+
+/* `rest` is what stands behind the word of the command.  False: it has another form. */
+bool csdb_rectangle(Debugger *d, const char *rest);
+bool csdb_memory(Debugger *d, const char *rest);
+bool csdb_register(Debugger *d);
+/* The others report what is wrong with it. */
+void csdb_wavelet(Debugger *d, const char *rest);
+void csdb_image(Debugger *d, const char *rest);
+void csdb_trace(Debugger *d, const char *rest);
+void csdb_target(Debugger *d, const char *rest);
+void csdb_context(Debugger *d, const char *rest);
+void csdb_workdir(Debugger *d, const char *rest);
+void csdb_settings(Debugger *d, const char *rest);
+
+#endif

@@ -1,0 +1,44 @@
+/* What the files of emu/explain offer each other alone. */
+#ifndef EXPLAIN_INTERNAL_H
+#define EXPLAIN_INTERNAL_H
+
+#include "emu/explain/explain.h"
+
+/* ---- report.c: names and places as text, and the way back from a wavelet to its sender ------- */
+
+/* "at pe.csl:3", or "at <dsd_ops>:25, called at pe.csl:3". */
+void report_place(const Report *report, uint32_t tile, uint32_t pc);
+/* The same for what was inlined: where the outermost function has called it. */
+void report_outer_place(const Report *report, uint32_t tile, uint32_t pc);
+/* The source name of a vector instruction's operand: 0 dest, 1 src0, 2 src1; "" if unknown. */
+const char *report_operand(const Program *program, uint32_t tile, uint32_t pc, unsigned stream);
+/* The stream that a thread waits for, STALL_INPUT and STALL_OUTPUT. */
+const VecStream *report_waiting(const InspectThread *state);
+/* Inputs of a color in any position of its switch. */
+PortMask report_inputs(const ImageColorConfig *config);
+/* The sender of what came into a tile's router by a port on a color: the nearest tile against the
+ * routes that has sent on it, and its queue's last use. */
+typedef struct {
+  uint32_t tile;
+  uint8_t queue;
+  QueueUse use;
+} Origin;
+bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Origin *origin);
+
+/* ---- calls.c: where a tile's main thread is, and the calls that led there ------------------- */
+
+/* How the program has come to a place in the library. */
+typedef struct {
+  const char *module;           /* that the program called: <mpi>; NULL: the place is not there */
+  const char *file;             /* of the call; NULL: a task of the module, say, got there */
+  uint32_t line;
+} WayIntoLibrary;
+WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32_t tile,
+                                  uint32_t pc);
+/* The program's calls by which an instruction of a library module can be reached, as the code has
+ * them, in order of their addresses; how many, at most `most`.  None if the place is the program's
+ * own. */
+uint32_t calls_that_reach(const Program *program, uint32_t tile, uint32_t pc, WayIntoLibrary *ways,
+                          uint32_t most);
+
+#endif
