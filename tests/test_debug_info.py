@@ -27,7 +27,7 @@ var bits: Bits = .{ .a = 5, .b = true, .c = -3 };
 var table = [2, 3]i16{1, 2, 3, 4, 5, 6};
 var zeros = @zeros([20]f32);
 var ptr: *f32 = &result;
-var ok: bool = true;
+var ok: bool = true; const Sign = enum(i16) { minus = -3, plus = 3 }; var sign: Sign = Sign.minus;
 var h: f16 = 0.25;
 var w: u64 = 0x123456789abcdef0;
 var result: f32 = 0.0;
@@ -49,7 +49,7 @@ fn main(n: i16) void {
   zeros[3] = result;
   @fmovs(@increment_dsd_offset(dsd, 10, f32), 0.5);
   if (pending > 100) {
-    mode = Mode.idle; p.y += 1; bits.a += 1; w += 1; ok = !ok; h += 1.0; ptr.* += 1.0;
+    mode = Mode.idle; sign = Sign.plus; p.y += 1; bits.a += 1; w += 1; ok = !ok; h += 1.0; ptr.* += 1.0;
   }
 }
 comptime { @export_symbol(main); }
@@ -58,7 +58,7 @@ VALUES = {
     "pending": "31", "mode": "red", "p": "{ .x = 1.5, .y = -2, .m = blue }",
     "pair": "{ { .x = 0, .y = 1, .m = idle }, { .x = 0, .y = 27, .m = red } }",
     "bits": "{ .a = 5, .b = true, .c = -3 }", "table": "{ { 1, 2, 3 }, { 7, 16, 27 } }",
-    "ok": "true", "h": "0.25", "w": "1311768467463790320", "result": "27",
+    "ok": "true", "sign": "minus", "h": "0.25", "w": "1311768467463790320", "result": "27",
     "zeros": "{ 0, 0, 0, 27, 0 <6 times>, 0.5 <10 times> }",
 }
 

@@ -359,3 +359,30 @@ def test_a_condition_without_a_value_stops_and_says_why(inlined, engine):
     why = "its condition has no value (there is no 'nothing' here"
     assert out[1].startswith(f"breakpoint 1, {why}")
     assert out[3].startswith("breakpoint 2, cycle ")
+
+
+FRAMED = """
+param id: i16;
+var kept = @zeros([4]i16);
+fn sum_of(n: i16, from: *i16) i16 {
+  var parts = @zeros([3]i16);
+  for (@range(i16, 3)) |i| { parts[i] = n + i + from.*; }
+  return parts[0] + parts[1] * parts[2];
+}
+fn main(n: i16) void {
+  kept[0] = sum_of(n + id, &kept[1]);
+}
+comptime { @export_symbol(main); }
+"""
+
+
+def test_each_instruction_of_a_function_knows_its_caller(session, engine):
+    """From the first one, before the stack frame is there, to the return, when it is gone."""
+    session.compile(LAYOUT, FRAMED, "-O0")
+    out = session.answers(["break sum_of @1,0", "continue", *["backtrace", "stepi"] * 100],
+                          engine, "--launch=main(2)")[2:]
+    frames = [re.findall(r"^[* ]\d  (\S+) at \S*pe.csl:(\d+)", shown, re.M) for shown in out[::2]]
+    inside = [found[1:] for found in frames if found and found[0][0] == "sum_of"]
+    first, last = line_of("kept[0] =", FRAMED), line_of("fn main", FRAMED)
+    assert 20 < len(inside) < len(frames)
+    assert all(found == [("main", str(first)), ("<launch>.main", str(last))] for found in inside)

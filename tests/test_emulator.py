@@ -25,6 +25,7 @@ layout {
   @export_name("loose", [*]u16, true);
   @export_name("start", fn(i16, f32)void);
   @export_name("again", fn()void);
+  @export_name("never", fn()void);
 }
 """
 
@@ -274,8 +275,8 @@ comptime {
 """)
     (tmp_path / "layout.csl").write_text("""
 layout {
-  @set_rectangle(4, 3);
-  for (@range(u16, 4)) |x| {
+  @set_rectangle(5, 3);
+  for (@range(u16, 5)) |x| {
     for (@range(u16, 3)) |y| { @set_tile_code(x, y, "pe.csl", .{ .x = x }); }
   }
 }
@@ -284,8 +285,29 @@ layout {
     lines = harness.emu(tmp_path / "p.bin", engine, "--max-cycles=5000",
                         expect=4).err.splitlines()
     assert re.match(r"  P1.0 main thread \(local task 9 'main'\) has not ended at pe.csl:5", lines[1])
-    assert lines[2] == "  likewise at P2.0, P3.0, P1.1, P2.1, P3.1, P1.2, P2.2, P3.2"
+    assert lines[2] == "  likewise at P2.0, P3.0, P4.0, P1.1, P2.1, P3.1, P4.1, P1.2 and 3 more"
     assert lines[3].startswith("  help: if this is an end that never comes, look at what the loop's")
+
+
+def test_of_many_places_some_are_shown(tmp_path, engine):
+    loops = "".join(f"  while (x == {x}) {{ n += 1; }}\n" for x in range(10))
+    (tmp_path / "pe.csl").write_text("param x: u16;\nexport var n: u16 = 0;\n"
+                                     f"task main() void {{\n{loops}}}\n"
+                                     "comptime {\n"
+                                     "  @bind_local_task(main, @get_local_task_id(9));\n"
+                                     "  @activate(@get_local_task_id(9));\n}\n")
+    (tmp_path / "layout.csl").write_text("""
+layout {
+  @set_rectangle(10, 1);
+  for (@range(u16, 10)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .x = x }); }
+}
+""")
+    harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path)
+    lines = harness.emu(tmp_path / "p.bin", engine, "--max-cycles=5000",
+                        expect=4).err.splitlines()
+    shown = [line for line in lines if "has not ended" in line]
+    assert [line.split()[0] for line in shown] == [f"P{x}.0" for x in range(len(shown))]
+    assert f"  and {10 - len(shown)} more places" in lines and len(shown) < 10
 
 
 def test_tasks_that_activate_each_other_are_named(tmp_path, engine):
@@ -393,6 +415,7 @@ MISTAKES = (
     ("symbol_is_function", ["--print=start"]),
     ("symbol_is_data", ["--launch=w"]),
     ("symbol_nowhere", ["--print=nothing"]),
+    ("symbol_nowhere", ["--launch=never"]),
     ("region_lacks_symbol", ["--print=w@2,0,1,2"]),
     ("tile_lacks_symbol", ["--h2d=w=1,2,3,4,5,6"]),
     ("region_outside", ["--print=w@1,1,2,2"]),
@@ -407,6 +430,7 @@ MISTAKES = (
     ("argument_count", ["--launch=again(1)"]),
     ("value_bad", ["--launch=start(1.5, 2)"]),
     ("value_bad", ["--h2d=w@0,0,1,1=32768"]),
+    ("value_bad", ["--h2d=u@0,0,1,1=-1"]),
     ("value_bad", ["--h2d=v@0,0,1,1=1,,2"]),
     ("value_bad", ["--h2d=v@0,0,1,1=1,-1e39"]),
     ("value_bad", ["--h2d=v@0,0,1,1=1e400,1"]),
@@ -463,6 +487,10 @@ def test_a_mistake_has_its_message(image, name, arguments):
     ran = harness.emu(image, *arguments, expect=1)
     assert f"[{name}]" in ran.err and ran.err.startswith("error: ")
     assert ran.out == "" or name == "output_unwritable"
+
+
+def test_minus_0_is_a_number_without_a_sign_too(image):
+    assert harness.emu(image, "--h2d=u@0,0,1,1=-0", "--print=u@0,0,1,1").out == "u@0,0: 0\n"
 
 
 def test_no_program():

@@ -478,7 +478,8 @@ def arguments_program(folder, types, arch, *options):
                f"fn take_{kind}(value: {kind}) void {{\n  got_{kind} = value;\n"
                "  sys_mod.unblock_cmd_stream();\n}\n"
                f"comptime {{ @export_symbol(got_{kind}); @export_symbol(take_{kind}); }}\n")
-    layout += f'  @export_name("all", fn({", ".join(types)})void);\n}}\n'
+    layout += f'  @export_name("all", fn({", ".join(types)})void);\n'
+    layout += '  @export_name("never", fn()void);\n}\n'
     pe += "fn all(" + ", ".join(f"_{kind}: {kind}" for kind in types) + ") void {\n"
     pe += "".join(f"  got_{kind} = _{kind};\n" for kind in types)
     pe += "  sys_mod.unblock_cmd_stream();\n}\ncomptime { @export_symbol(all); }\n"
@@ -521,6 +522,7 @@ def test_arguments_of_every_type(tmp_path, arch):
         assert "an array of 2 given" in refused("take_u16", np.arange(2))
         assert "is exported as data (u16)" in refused("got_u16", 1)
         assert "did you mean 'take_u16'" in message(r.launch, "take_u61", 1)
+        assert "no tile has 'never'" in message(r.launch, "never")
         r.stop()
     """)
 

@@ -297,6 +297,16 @@ def test_definition(client, project, mark, skip, file, line):
     assert path.read_text().split("\n")[found["range"]["start"]["line"]].startswith(line)
 
 
+def test_folders_with_any_characters_in_their_names(client, project):
+    folder = project / "a b%20 \u00e9,+#?"
+    folder.mkdir()
+    for name in ("layout.csl", "pe.csl", "other.csl"):
+        (project / name).rename(folder / name)
+    doc = client.open(folder / "pe.csl")
+    found = client.ask("definition", doc, doc.place("other.count", 7))
+    assert path_of(found["uri"]) == folder / "other.csl"
+
+
 def test_definition_of_a_parameter_from_the_layout(client, project):
     doc = client.open(project / "layout.csl")
     found = client.ask("definition", doc, doc.place(".size", 2))
@@ -729,6 +739,15 @@ def test_mistakes_of_the_protocol(client, project):
     client.notify("nonsense", {"x": 1})
     client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///none", "version": 2},
                                              "contentChanges": [{"text": 5}]})
+    doc = client.open(project / "other.csl")
+    client.notify("textDocument/didChange", {
+        "textDocument": {"uri": doc.uri, "version": 2}, "contentChanges": [{
+            "range": {"start": {"line": 1, "character": 6}, "end": {"line": 0, "character": 0}},
+            "text": "re"}]})          # its end is in front of its start: nothing is replaced
+    symbols = client.request("textDocument/documentSymbol", {"textDocument": {"uri": doc.uri}})
+    assert [symbol["name"] for symbol in symbols] == ["recount"]
+    client.notify("textDocument/didChange", {"textDocument": {"uri": doc.uri, "version": 3},
+                                             "contentChanges": [{"text": OTHER}]})
     for body in (b"{", b"[]", b"{}", b'{"id": 1}', b'"x"', b'{"method": 5, "id": {}}'):
         client.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
     doc = client.open(project / "pe.csl")

@@ -292,6 +292,18 @@ def test_a_core_holds_the_tiles_in_front_of_column_0(tmp_path):
         """)
 
 
+def test_tiles_in_front_of_row_0_can_be_asked_for(tmp_path):
+    script(tmp_path, """
+        a_in, a_out = step("a", 0, 0, 10, rx_edge=Edge.TOP)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(a_out)
+        runtime = started()
+        runtime.stop()
+        assert runtime.read_symbol(0, 0, "data", "uint32").tolist() == [0] * 5
+        assert "y must be at least -1" in message(runtime.read_symbol, 0, -2, "data")
+        assert "tile 0,0 has no" in message(runtime.read_symbol, 0, -1, "data")
+        """)
+
+
 def test_a_tile_between_regions_has_no_program(tmp_path):
     script(tmp_path, """
         a_in, a_out = step("a", 1, 1, 10)

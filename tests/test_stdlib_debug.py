@@ -128,3 +128,44 @@ comptime { @export_symbol(main); }
                         "--fabric-dims=9,3", "--fabric-offsets=4,1")
         assert harness.run([harness.tool("cs_python"), "run.py"],
                            cwd=folder).out == "[6.0, -0.75]\n"
+
+
+DAMAGED = """
+import numpy as np
+from cerebras.sdk.debug.debug_util import read_trace_of
+
+class Memory:
+    \"\"\"Tiles that hold these words of a record without a key.\"\"\"
+
+    def __init__(self, *words):
+        self.words = np.array([len(words) + 2, 0, *words], np.uint16)
+
+    def symbols(self, col, row):
+        return ["debug_trace_buffer"]
+
+    def read_symbol(self, col, row, name, dtype):
+        return self.words
+
+def records(*words, used=None):
+    memory = Memory(*words)
+    memory.words[0] = len(memory.words) if used is None else used
+    return read_trace_of(memory, 0, 0, "")
+
+assert records(4, 7, 1, 1) == [7, True]
+assert records(4, 7, 1, 1, used=4) == [7]
+assert records(4, 7, used=60000) == [7]          # what counts the words was overwritten
+assert records(4, 7, 99, 4, 8) == [7]            # a kind that there is not
+for cut in ([4], [7, 1], [10], [10, 3, 0x6f6e], [11, 1, 2]):
+    assert records(4, 7, *cut) == [7], cut       # a record that ends behind the buffer
+# The smallest and the largest number of each 16-bit format, infinity, and what is none.
+assert [float(v) for v in records(13, 1, 13, 0x7dff, 13, 0xfe00, 13, 0x200)] == [
+    2.0 ** -50, 2.0 ** 21 - 2.0 ** 11, -np.inf, 2.0 ** -41]
+assert np.isnan(records(13, 0x7e01)[0])
+assert [float(v) for v in records(12, 1, 12, 0xff80)] == [2.0 ** -133, -np.inf]
+print("records read")
+"""
+
+
+def test_records_of_any_memory(tmp_path):
+    (tmp_path / "run.py").write_text(DAMAGED)
+    assert harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path).out == "records read\n"

@@ -116,6 +116,15 @@ static void test_stop_conditions(void **state)
     assert_int_equal(count_at(p, 2), 1);
     assert_int_equal(wse_run_until(p, &stops[3], 1, MOST, &which), WSE_OK);
     assert_int_equal(which, 1);         /* none: the program has ended */
+    bool reached;
+    assert_int_equal(wse_step(p, 1, 0, WSE_STEP_CYCLE, 1, MOST, &reached), WSE_OK);
+    assert_false(reached);
+    wse_close(p);
+    p = open_program(engines[e]);       /* of two that are reached in one cycle, the first */
+    stops[0] = stops[1] = stops[2];
+    scale_later(p);
+    assert_int_equal(wse_run_until(p, stops, 3, MOST, &which), WSE_OK);
+    assert_int_equal(which, 0);
     wse_close(p);
   }
 }

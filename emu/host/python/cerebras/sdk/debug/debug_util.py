@@ -133,19 +133,17 @@ def _buffers(tiles, col, row):
 
 
 def _read_records(words, at):
+    """The records from word `at` on.  They end at the mark of a full buffer, and where a word can be
+    none of theirs, because something else has overwritten the memory."""
     records = []
-    used = min(words[0], len(words))
-    while at < used:
-        kind = words[at]
-        if kind == _STRING:
-            length = words[at + 1]
-            count = (length + 1) // 2
-            records.append(_text(words[at + 2:at + 2 + count], length))
-            at += 2 + count
-        elif kind in _RECORDS:
-            count, read = _RECORDS[kind]
-            records.append(read(words[at + 1:at + 1 + count]))
-            at += 1 + count
-        else:       # the mark of a full buffer, or memory that something else has overwritten
+    words = words[:words[0]]
+    while at < len(words):
+        kind, rest = words[at], words[at + 1:]
+        length = rest[0] if kind == _STRING and rest else 0
+        count, read = ((1 + (length + 1) // 2, lambda value: _text(value[1:], length))
+                       if kind == _STRING else _RECORDS.get(kind, (0, None)))
+        if read is None or len(rest) < count:
             break
+        records.append(read(rest[:count]))
+        at += 1 + count
     return records
