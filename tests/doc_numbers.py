@@ -304,9 +304,11 @@ FACTS = [
     Fact("docs/library.md", "A link more on its way costs a message of 1 element {} cycles, one of 32 "
          "elements {}.", message_links),
     Fact("docs/guide.md", "at about {} cycles. Code that runs", rows("dsr_load")),
-    Fact("docs/guide.md", "A wavelet takes {} cycles from the processor to its router, {} cycle for "
-         "each hop and {} cycles from the router", rows("ramp_up", "hop", "ramp_down")),
-    Fact("docs/hardware.md", "ramps take {} cycles each way", rows("ramp_up")),
+    Fact("docs/guide.md", "A wavelet takes {} cycles (wse3: {}) from the processor to its router, {} "
+         "cycle for each hop and {} cycles (wse3: {}) from the router",
+         rows("ramp_up", "ramp_up.wse3", "hop", "ramp_down", "ramp_down.wse3")),
+    Fact("docs/hardware.md", "ramps take {} cycles each way, on wse3 {}",
+         rows("ramp_up", "ramp_up.wse3")),
     Fact("docs/host-protocol.md", "Each channel moves {} words per cycle", host_rate),
     Fact(MODEL, "moves {} wavelets per cycle (7 Gb/s", host_rate),
     Fact(MODEL, "neighbour's operation: {} cycles", of_ramps(lambda two, _: [2 * (two + 1)])),
@@ -396,7 +398,7 @@ STATED = [Stated(page, text, *source) for page, text, source in (
                                                    "PARTS = (1, 8")),
     (COLLECTIVES, "gives it 3 % fewer cycles", ("tests/claims/collectives_rabenseifner.py",
                                                "MARGIN = 1.03")),
-    (COLLECTIVES, "at P - 3 cycles more than a chain",
+    (COLLECTIVES, "takes P - 3 cycles more than a chain",
      ("stdlib/collectives/model.csl", "chain(P, B) + max(P - 3, 0)")),
     (COLLECTIVES, "On 8 x 8 tiles", ("tests/claims/packets.py", "WIDTH = HEIGHT = 8")),
     ("docs/library.md", "cycles of a chain and P - 3 more",

@@ -1,4 +1,5 @@
-"""The generated tables of the documentation are those of the code, and its links lead somewhere.
+"""The generated tables of the documentation are those of the code, its links lead somewhere, and the
+files that pages and comments name exist.
 
 After a change of a table: build/release/bin/wse-docgen --update docs/*.md
 """
@@ -10,6 +11,8 @@ import harness
 
 PAGES = sorted((harness.ROOT / "docs").glob("*.md"))
 
+ALL_PAGES = sorted(p for p in harness.ROOT.rglob("*.md")
+                   if not {"node_modules", "build", ".git"} & set(p.relative_to(harness.ROOT).parts))
 DOCS = sorted(p for p in (harness.ROOT / "docs").glob("*.md")
               if "<!-- generated: " in p.read_text())
 
@@ -46,23 +49,136 @@ def test_update_renews_a_stale_table(tmp_path):
     assert "| 0 | strings |" in text and "stale" not in text
 
 
+def anchors_of(page):
+    """What links may name behind a `#`: the titles of the page's sections."""
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)$", page.read_text(), re.M)}
+
+
 def broken_links(page):
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
-    return [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    broken = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(#[^)]*)?\)", page.read_text()):
+        other = page.parent / target if target else page
+        if "://" not in target and (not other.exists() or
+                                    (anchor and anchor[1:] not in anchors_of(other))):
+            broken.append(target + anchor)
+    return broken
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_lead_to_files(page):
+def accidental_items(page):
+    """Lines of a paragraph that begin as an item of a list does: readers would see one."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    found = []
+    for part in re.split(r"\n\s*\n", text):
+        lines = part.strip("\n").split("\n")
+        is_list = re.match(r" *(\d+[.)]|[-*+]) ", lines[0]) or lines[0].startswith(("|", "    "))
+        found += [] if is_list else [line for line in lines[1:]
+                                     if re.match(r"(\d+[.)]|[-*+]) ", line)]
+    return found
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda p: str(p.relative_to(harness.ROOT)))
+def test_links_lead_somewhere_and_paragraphs_are_whole(page):
     assert broken_links(page) == []
+    assert accidental_items(page) == []
 
 
 def test_a_broken_link_is_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("[a](page.md) [b](https://x.org/y) [c](lost.md) [d](lost.md#part)\n")
-    assert broken_links(page) == ["lost.md", "lost.md"]
+    page.write_text("# A title, two\n[a](page.md) [b](https://x.org/y) [c](lost.md) [d](lost.md#part) "
+                    "[e](#a-title-two)\n[f](page.md#a-title) [g](#lost)\n")
+    assert broken_links(page) == ["lost.md", "lost.md#part", "page.md#a-title", "#lost"]
+
+
+def test_an_accidental_item_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("This takes P\n- 3 cycles.\n\n- one\n- two\n\n```\na\n- b\n```\n")
+    assert accidental_items(page) == ["- 3 cycles."]
+
+
+# ---- files that pages and comments name ---------------------------------------------------------
+
+FOLDERS = "docs|editors|emu|frontend|ir|playground|samples|stdlib|tests"
+IN_PAGE = re.compile(rf"`((?:{FOLDERS})/[\w./*-]*)`")
+IN_SOURCE = re.compile(rf"(?<![\w/.<\"'-])((?:{FOLDERS})/[\w./]*\w\.(?:md|c|h|py|csl|def|sh|ts))\b")
+MADE = ("playground/page/dist",)          # by a build
+
+
+def lost_files(path):
+    found = (IN_PAGE if path.suffix == ".md" else IN_SOURCE).findall(path.read_text())
+    names = [name.replace("NAME", "*") for name in found]
+    return [name for name in names if name not in MADE and
+            not (list(harness.ROOT.glob(name)) if "*" in name else (harness.ROOT / name).exists())]
+
+
+SOURCES = [p for folder in FOLDERS.split("|") for p in sorted((harness.ROOT / folder).rglob("*"))
+           if p.suffix in {".c", ".h", ".l", ".y", ".def", ".py", ".csl", ".ts"}
+           and not {"node_modules", "build", "dist"} & set(p.parts)]
+
+
+def test_pages_and_comments_name_files_that_exist():
+    own = ("test_docs.py", "test_walk_through.py")          # they name some that do not
+    lost = {str(p.relative_to(harness.ROOT)): lost_files(p) for p in (*ALL_PAGES, *SOURCES)
+            if p.name not in own}
+    assert not {path: names for path, names in lost.items() if names}
+
+
+def test_a_lost_file_is_found(tmp_path):
+    page, source = tmp_path / "page.md", tmp_path / "file.c"
+    page.write_text("`docs/index.md` `tests/lost.py` `tests/test_*.py` `samples/lost*` `a/b.c`\n")
+    assert lost_files(page) == ["tests/lost.py", "samples/lost*"]
+    source.write_text("/* docs/index.md and emu/lost/lost.c; lost.c */\n")
+    assert lost_files(source) == ["emu/lost/lost.c"]
+
+
+def test_the_samples_have_an_index():
+    samples = harness.ROOT / "samples"
+    listed = re.findall(r"^\| \[([\w-]+)\]\(\1\) \|", (samples / "README.md").read_text(), re.M)
+    assert sorted(listed) == sorted(p.name for p in samples.iterdir() if p.is_dir())
 
 
 def test_the_index_lists_each_page():
     listed = re.findall(r"^\| \[([\w.-]+)\]\(\1\) \|", (harness.ROOT / "docs/index.md").read_text(),
                         re.MULTILINE)
     assert sorted(listed + ["index.md"]) == [p.name for p in PAGES]
+
+
+# ---- tables that stand in the code, too ----------------------------------------------------------
+
+def page_of(name):
+    return (harness.ROOT / "docs" / name).read_text()
+
+
+def test_the_page_of_the_ir_has_each_operation():
+    rows = re.findall(r"^IR_OP\((\w+), +(\w+), +(\w+), +([\w |]+)\)",
+                      (harness.ROOT / "ir" / "ops.def").read_text(), re.M)
+    assert len(rows) > 60
+    shown = re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \| ([A-Z ]+) \|", page_of("ir.md"), re.M)
+    assert shown == [(name, operands, result, " ".join(effects.split(" | ")))
+                     for name, operands, result, effects in rows]
+
+
+def test_the_page_of_the_ir_has_each_pass_and_its_level():
+    text = (harness.ROOT / "ir" / "opt" / "passes.def").read_text()
+    passes = [(name, "".join(re.findall(r'"(.*?)"', texts))) for name, texts in re.findall(
+        r'^PASS_\w+\((\w+),\s*((?:".*?"\s*)+)\)', text, re.M)]
+    assert len(passes) > 20
+    page = page_of("ir.md")
+    assert re.findall(r"^\| `(\w+)` \| ([^|]+) \|$", page[page.index("## Passes"):], re.M) == passes
+    lines = re.findall(r'^  \{"([\w ]+)", (\d)\},$',
+                       (harness.ROOT / "ir" / "opt" / "pipeline.c").read_text(), re.M)
+    level = {name: min(int(n) for names, n in lines if name in names.split()) for name, _ in passes}
+    assert {name for name in level if level[name] == 0} == {"unused"}
+    marked = re.search(r"marked for `-O2`, which are ([^.]*)\.", page.replace("\n", " ")).group(1)
+    assert set(re.findall(r"`(\w+)`", marked)) == {name for name in level if level[name] == 2}
+
+
+def test_the_page_of_the_debugger_has_each_command():
+    page = page_of("debugger.md")
+    part = page[page.index("## Commands\n"):page.index("## In an editor")]
+    shown = {word for code in re.findall(r"`(.*?)`", part) for word in re.findall(r"[a-z-]+", code)}
+    commands = re.findall(r'^  \{"([a-z-]+)", (?:"(\w+)"|NULL)',
+                          (harness.ROOT / "emu" / "debug" / "commands.c").read_text(), re.M)
+    assert len(commands) > 40
+    names = {name for command in commands for name in command if name}
+    assert names <= shown, names - shown

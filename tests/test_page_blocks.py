@@ -8,16 +8,19 @@ import harness
 
 DOCS = harness.ROOT / "docs"
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n```output\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```(?:csl|json) ([\w.]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCRIPT = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["walk-through.md", "guide.md", "image.md"])
+@pytest.mark.parametrize("page", ["walk-through.md", "guide.md", "image.md", "cluster.md"])
 def test_each_command_prints_what_the_page_shows(tmp_path, page):
     text = (DOCS / page).read_text()
     blocks = BLOCK.findall(text)
     assert blocks and text.count("```sh") == len(blocks)
     for name in ("samples", "stdlib"):
         (tmp_path / name).symlink_to(harness.ROOT / name)
+    for name, content in FILE.findall(text):
+        (tmp_path / name).write_text(content)
     environment = {"PATH": f"{harness.bin_dir()}:/usr/bin:/bin"}
     for command, output in blocks:
         ran = harness.run(["bash", "-euc", command], cwd=tmp_path, env=environment)

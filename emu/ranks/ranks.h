@@ -5,7 +5,7 @@
  * cycles, traces and findings are those of one process.
  *
  * engine_ranks is the engine of process 0: it sends what the host asks of a tile to the process
- * that has the tile, and runs all of them together (emu/fast/peers.c, edges.c).  For a fabric with
+ * that has the tile, and runs all of them together (emu/fast/run.c, edges.c).  For a fabric with
  * a home, such as a wafer of a cluster, that is one process, which runs it alone.
  *
  * Reading order: transport, transport_mpi, messages, group, serve, proxy.
