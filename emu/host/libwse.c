@@ -364,6 +364,12 @@ uint32_t wse_symbol_count(const WseProgram *p)
   return p && p->opened ? session_image(p->session)->n_exports : 0;
 }
 
+static WseStatus report_symbol_number(WseProgram *p, uint32_t id)
+{
+  diag_symbol_number(session_diags(p->session), HOST_NOWHERE, id);
+  return session_usage(p->session);
+}
+
 WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
 {
   if (!check_usable(p))
@@ -371,10 +377,8 @@ WseStatus wse_symbol_at(WseProgram *p, uint32_t id, WseSymbol *symbol)
   ENTER(p);
   if (!symbol)
     return report_missing(p, "symbol");
-  if (id >= session_image(p->session)->n_exports) {
-    diag_symbol_number(session_diags(p->session), HOST_NOWHERE, id);
-    return session_usage(p->session);
-  }
+  if (id >= session_image(p->session)->n_exports)
+    return report_symbol_number(p, id);
   const ImageExport *export = &session_image(p->session)->exports[id];
   *symbol = (WseSymbol){
     .id = id, .name = export->name, .type = export->type,

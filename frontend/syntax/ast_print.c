@@ -688,35 +688,3 @@ void ast_print(const Ast *ast, FILE *out)
     fputc('\n', out);
   }
 }
-
-/* Line breaks and indentation become one blank. */
-static size_t join_lines(char *text, size_t length)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < length; i++) {
-    if (text[i] != '\n') {
-      text[n++] = text[i];
-      continue;
-    }
-    while (i + 1 < length && text[i + 1] == ' ')
-      i++;
-    text[n++] = ' ';
-  }
-  return n;
-}
-
-const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t limit)
-{
-  char *text = NULL;
-  size_t length = 0;
-  FILE *out = base_text_open(&text, &length);
-  AstPrinter p = {.ast = ast, .out = out};
-  print_expr(&p, n, HOLDS_ANY);
-  base_text_close(out, &text);
-  length = join_lines(text, length);
-  const char *copy = length <= limit
-                       ? arena_copy_text(arena, text, length)
-                       : arena_printf(arena, "%.*s...", (int)(limit > 3 ? limit - 3 : 0), text);
-  free(text);
-  return copy;
-}

@@ -156,9 +156,6 @@ const Span *files_signs(const SourceFiles *files);
 
 /* Canonical CSL: parses to the same tree (spans apart). */
 void ast_print(const Ast *ast, FILE *out);
-/* One node as canonical text on one line where possible, for messages; shortened to `limit`
- * bytes with "..." at the end. Allocated in `arena`. */
-const char *ast_node_text(Arena *arena, const Ast *ast, const Node *n, size_t limit);
 /* Every field that makes the tree's identity, one node per line: two trees are equal exactly if
  * their dumps are. */
 void ast_dump(const Ast *ast, FILE *out);

@@ -387,7 +387,6 @@ static inline uint32_t fp32_mul(uint32_t a, uint32_t b)
 uint16_t fp16_binary(Fp16Format format, FpBinary op, uint16_t a, uint16_t b);
 bool fp32_compare(FpCompare op, uint32_t a, uint32_t b);
 bool fp16_compare(Fp16Format format, FpCompare op, uint16_t a, uint16_t b);
-uint32_t fp32_sqrt(uint32_t a);
 /* a*b + c with one rounding (f32: exact product in f64, sum rounded to odd, then to f32). */
 uint32_t fp32_fma_odd(uint32_t a, uint32_t b, uint32_t c);
 /* The same; inline while the nearest double to the sum says how it rounds: if it is a normal f32's

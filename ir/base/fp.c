@@ -347,37 +347,6 @@ bool fp16_compare(Fp16Format format, FpCompare op, uint16_t a, uint16_t b)
   return compare_doubles(op, fp16_to_double(format, a), fp16_to_double(format, b));
 }
 
-/* By integers: the root of m * 2^(2k) to more bits than f32 has, and whether it was exact. */
-uint32_t fp32_sqrt(uint32_t a)
-{
-  const Format *f = &f32_format;
-  uint32_t magnitude = a & ~sign_of(f);
-  if (magnitude == 0)
-    return a;
-  if (magnitude > infinity_of(f) || a & sign_of(f))
-    return nan_of(f);
-  if (magnitude == infinity_of(f))
-    return a;
-  int field = (int)(magnitude >> f->fraction_bits);
-  uint64_t m = magnitude & ((UINT32_C(1) << f->fraction_bits) - 1);
-  if (field)
-    m |= UINT64_C(1) << f->fraction_bits;
-  else
-    field = 1;
-  int exponent = field - f->bias - f->fraction_bits;
-  int up = 62 - top_bit(m);          /* leading bit to 62 or 61, exponent even */
-  up -= (exponent - up) & 1;
-  m <<= up;
-  exponent -= up;
-  uint64_t root = 0, rest = m;
-  for (uint64_t bit = UINT64_C(1) << 62; bit; bit >>= 2) {
-    bool take = rest >= root + bit;
-    rest -= take ? root + bit : 0;
-    root = (root >> 1) + (take ? bit : 0);
-  }
-  return pack_rounded(f, false, root, exponent / 2, rest != 0);
-}
-
 /* a + b rounded to odd: the exact sum if a double holds it, else the neighbour of the exact sum
  * whose last bit is set. */
 static double add_to_odd(double a, double b)

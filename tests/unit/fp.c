@@ -492,26 +492,6 @@ static void f32_operations(void **state)
   assert_false(fp32_compare(FP_EQ, nan32, nan32));
 }
 
-static void square_roots(void **state)
-{
-  (void)state;
-  EACH_CASE(i, 1000000) {
-    uint32_t a = random_f32() & 0x7fffffff;
-    if (!is_finite32(a))
-      continue;
-    uint32_t want = f32_bits((float)sqrt(fp32_to_double(a)));   /* 53 >= 2*24 + 2 bits */
-    if (fp32_sqrt(a) != want)
-      fail_msg("sqrt(%08x) is %08x, not %08x", a, fp32_sqrt(a), want);
-  }
-  for (uint32_t a = 1; a < 2000; a++)
-    assert_int_equal(fp32_sqrt(a), f32_bits((float)sqrt(fp32_to_double(a))));
-  assert_int_equal(fp32_sqrt(0x80000000u), 0x80000000u);
-  assert_int_equal(fp32_sqrt(0xbf800000u), nan32);
-  assert_int_equal(fp32_sqrt(inf32), inf32);
-  assert_int_equal(fp32_sqrt(inf32 | 0x80000000u), nan32);
-  assert_int_equal(fp32_sqrt(nan32 | 1), nan32);
-}
-
 static void integers_round_once(void **state)
 {
   (void)state;
@@ -701,7 +681,6 @@ int main(void)
     cmocka_unit_test(fused_bf16_sees_tiny_terms),
     cmocka_unit_test(mixed_fused_accumulates_in_f32),
     cmocka_unit_test(f32_operations),
-    cmocka_unit_test(square_roots),
     cmocka_unit_test(integers_round_once),
     cmocka_unit_test(to_int_truncates_and_saturates),
     cmocka_unit_test(scaling_rounds_once),

@@ -154,18 +154,6 @@ static void literals_are_decoded(void **state)
   release(&p);
 }
 
-static void texts_for_messages_are_short(void **state)
-{
-  (void)state;
-  Parsed p = parse("const a = f(.{ .x = 1 }, blk: { break :blk b + c; });");
-  Arena *arena = arena_create("test");
-  assert_string_equal(ast_node_text(arena, p.ast, first_init(&p), 100),
-                      "f(.{ .x = 1 }, blk: { break :blk b + c; })");
-  assert_string_equal(ast_node_text(arena, p.ast, first_init(&p), 12), "f(.{ .x =...");
-  arena_destroy(arena);
-  release(&p);
-}
-
 /* ---- errors --------------------------------------------------------------------------------------- */
 
 static void statements_around_an_error_survive(void **state)
@@ -226,7 +214,6 @@ int main(void)
     cmocka_unit_test(spans_cover_the_construct),
     cmocka_unit_test(empty_parts_widen_nothing),
     cmocka_unit_test(literals_are_decoded),
-    cmocka_unit_test(texts_for_messages_are_short),
     cmocka_unit_test(statements_around_an_error_survive),
     cmocka_unit_test(tables_are_complete),
     cmocka_unit_test(levels_agree_with_the_grammar),

@@ -1,5 +1,5 @@
 """gemm: where the elements lie on the tiles (docs/gemm.md), and products in pieces."""
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy
 
@@ -44,7 +44,7 @@ class _Plan:
     algorithm: int
 
 
-SHAPE = 11                   # numbers of `shape`: those of _Plan behind width and height
+SHAPE = len(fields(_Plan)) - 2      # numbers of `shape`: those of _Plan behind width and height
 
 
 # ---- placing and collecting ---------------------------------------------------------------------
