@@ -109,6 +109,8 @@ def test_rate_and_credits_bound_the_stream(tmp_path):
     L cycles after it left, and the news took L."""
     relay(tmp_path, 50)
     assert set(spans(run_relay(tmp_path, topology={"words_per_cycle": 0.4})[1]).values()) == {123}
+    # To the nearest thousandth: with 0.199 it would be 247.
+    assert set(spans(run_relay(tmp_path, topology={"words_per_cycle": 0.1996})[1]).values()) == {245}
     credits, latency = 5, 20
     _, stats = run_relay(tmp_path, topology={"latency": latency, "channels": [
         {"colors": [1, 2], "credits": credits}]})

@@ -250,6 +250,26 @@ def test_globals_of_a_module_may_serve_others(client, project):
     assert client.wait(doc) == []
 
 
+def test_an_import_of_any_file_keeps_globals(client, project):
+    """A program that computes the path of an import may import this file, too."""
+    doc = client.open(project / "pe.csl", PE.replace("comptime {", "fn spare() void {}\ncomptime {"))
+    assert [text_at(doc, hint["range"]) for hint in client.wait(doc)] == ["spare"]
+    path = 'const path = if (size > 3) "other.csl" else "pe.csl";\nconst other = @import_module(path);'
+    client.change(doc, doc.text.replace('const other = @import_module("other.csl");', path))
+    assert client.wait(doc) == []
+
+
+def test_a_binding_is_of_a_parameter(client, project):
+    """Only parameters take values of imports: a constant of that name is another thing."""
+    other = client.open(project / "other.csl", OTHER + "param step: u16;\n")
+    doc = client.open(project / "pe.csl", PE.replace(
+        '"other.csl")', '"other.csl", .{ .step = 2, .count = 3 })'))
+    step = client.ask("definition", doc, doc.place(".step", 1))
+    assert step["uri"] == other.uri and step["range"]["start"]["line"] == 2
+    count = client.ask("definition", doc, doc.place(".count", 1))
+    assert count["uri"] == other.uri and count["range"]["start"]["line"] == 0      # the file
+
+
 def test_wrong_options_are_a_message(client, project):
     (project / "commands.sh").write_text("cslc layout.csl --nonsense -o out\n")
     message, = client.wait(client.open(project / "layout.csl"))

@@ -186,6 +186,13 @@ def test_memory_is_page_by_page():
     assert tensor.memory(0, 0).tolist() == [0, 1, 4, 5, 2, 3, 6, 7]
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (1, 1)])
+def test_arrays_without_elements_have_their_shape(shape):
+    tensor = wse_mesh.Mesh(2, 2).distribute(numpy.ones(shape, numpy.float32), wse_mesh.BLOCKS)
+    assert tensor.shard(1, 1).shape == (2, 2)
+    numpy.testing.assert_array_equal(tensor.all_gather(0).numpy(), numpy.ones(shape))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int16", "uint16", "int32", "uint32"])
 def test_types(dtype):
     array = numpy.arange(30).reshape(5, 6).astype(dtype)

@@ -279,3 +279,19 @@ if __name__ == "__main__":
     assert run(tmp_path, "mine.py").out == "True 40\n"
     done = ranks_run.run(3, harness.tool("wse-sweep"), "mine.py", cwd=tmp_path)
     assert done.out == "False 40\n"
+
+
+def test_values_that_are_printed_twice_have_numbers():
+    actions = ["--print=v@0,0,1,1", "--launch=main", "--print=v@0,0,1,1", "--print=n"]
+    text = "v@0,0: 1 2\nhello: 3\nv@0,0: 1.5 x\nn@0,0: 7\nother@0,0: 8\nv@0,0: 9\n"
+    assert wse_sweep.program.printed_values(text, actions) == {
+        "v@0,0": [1, 2], "v@0,0#2": [1.5, "x"], "n@0,0": 7, "v@0,0#3": 9}
+
+
+def test_a_file_that_changes_during_a_compilation_holds_for_none(tmp_path):
+    """The compiler may have read it before."""
+    source = tmp_path / "a.csl"
+    source.write_text("const a = 1;\n")
+    written = os.stat(source).st_mtime_ns
+    assert wse_sweep.program._digest_before(source, written + 1) == wse_sweep.kept.digest_of(source)
+    assert wse_sweep.program._digest_before(source, written) != wse_sweep.kept.digest_of(source)

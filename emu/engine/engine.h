@@ -187,6 +187,7 @@ bool links_send(EngineLinks *links, uint32_t tile, Port port, uint8_t color, Lin
 typedef bool LinkAccepts(const Engine *engine, uint32_t tile, uint8_t color, Port port);
 /* The color whose word enters by the gate in this cycle; NULL: none.  The colors take turns. */
 LinkIn *links_entering(LinkGate *gate, const Engine *engine, uint64_t cycle, LinkAccepts *accepts);
+/* Takes this word. */
 LinkWord links_enter(LinkGate *gate, LinkIn *in, uint64_t cycle);
 /* The first cycle from `now` on in which a word can enter or a wavelet that waits can leave, if
  * nothing else happens; UINT64_MAX: never. */

@@ -309,6 +309,7 @@ uint32_t sema_constant_data(Sema *s, PoolId value, Span at);
 /* sema_stmt.c, sema_call.c */
 /* Runs a block of the module at compile time. */
 void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t module);
+/* A call with these arguments, which are written at `at`, or nowhere. */
 Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t n, Span at,
                          PoolId want);
 /* The IR function of a function value, compiled now or later; tasks included. */

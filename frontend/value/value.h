@@ -185,7 +185,7 @@ bool type_is_comptime_only(const Pool *pool, PoolId type);
 uint32_t type_bytes(const Pool *pool, PoolId type);         /* in tile memory */
 uint32_t type_align(const Pool *pool, PoolId type);
 uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
-uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);
+uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field);   /* bytes */
 /* Bits of a value as a field of a packed type; 0: it cannot be one. */
 uint32_t type_bits(const Pool *pool, PoolId type);
 uint32_t type_field_bit(const Pool *pool, PoolId type, uint32_t field);   /* packed types */

@@ -2,8 +2,7 @@
  * carries, reaches its last value: one comparison for equality, and the counter goes.  A loop of
  * one turn does not go around, so that no later pass puts anything in front of it.
  *
- * The counter or pointer must not reach its
- * last value in an earlier turn. */
+ * The counter or pointer must not reach its last value in an earlier turn. */
 #include "ir/opt/opt.h"
 
 enum { MOST_TURNS = 1 << 14, FEWEST_TURNS = 3 };
