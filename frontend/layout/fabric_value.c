@@ -156,6 +156,94 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
   return is_known;
 }
 
+/* ---- ways through a function ----------------------------------------------------------------- */
+
+typedef enum { PARAM_UNSEEN, PARAM_KNOWN, PARAM_VARIES } ParamState;
+
+/* A search goes through the blocks in their order, again and again until it finds no more ways. A
+ * parameter is known if all branches to its block give it one value and none of them leads back:
+ * what those give is not known in time. */
+typedef struct {
+  Evaluator e;
+  BlockRun r;
+  uint8_t *params;         /* by value */
+  const uint8_t *varying;  /* the same at the start */
+  uint8_t *ways;           /* by block */
+  bool grows;
+} WaySearch;
+
+static const uint8_t *params_of_loops(const IrFunc *f, Arena *arena)
+{
+  uint8_t *states = arena_many(arena, uint8_t, f->n_insns + 1);
+  for (uint32_t b = 0; b < f->n_blocks; b++) {
+    const IrInsn *end = f->blocks[b].n_insns ? ir_last_insn(f, b) : NULL;
+    for (uint32_t t = 0; end && t < ir_target_count(end); t++) {
+      const IrTarget *target = &end->u.targets[t];
+      for (uint32_t i = 0; target->block.raw <= b && i < target->n_args; i++)
+        states[f->blocks[target->block.raw].params[i].raw] = PARAM_VARIES;
+    }
+  }
+  return states;
+}
+
+static void give_params(WaySearch *w, const IrTarget *target)
+{
+  const IrBlock *block = &w->r.f->blocks[target->block.raw];
+  for (uint32_t i = 0; i < target->n_args; i++) {
+    uint32_t param = block->params[i].raw, arg = target->args[i].raw;
+    if (w->params[param] == PARAM_VARIES)
+      continue;
+    bool is_known = value_of(&w->e, &w->r, target->args[i], 0);
+    if (!is_known || (w->params[param] == PARAM_KNOWN && w->r.bits[param] != w->r.bits[arg])) {
+      w->params[param] = PARAM_VARIES;
+    } else {
+      w->params[param] = PARAM_KNOWN;
+      w->r.bits[param] = w->r.bits[arg];
+    }
+  }
+}
+
+static void leave_block(WaySearch *w, uint32_t b)
+{
+  const IrFunc *f = w->r.f;
+  const IrBlock *block = &f->blocks[b];
+  if (block->n_insns == 0)
+    return;
+  for (uint32_t i = 0; i < block->n_params; i++)
+    w->r.is_known[block->params[i].raw] = w->params[block->params[i].raw] == PARAM_KNOWN;
+  const IrInsn *end = ir_last_insn(f, b);
+  uint8_t taken = (uint8_t)((1u << ir_target_count(end)) - 1);
+  if (end->op == IR_cond_br && value_of(&w->e, &w->r, end->args[0], 0))
+    taken = w->r.bits[end->args[0].raw] ? 1 : 2;
+  w->grows |= (taken & ~w->ways[b]) != 0;
+  w->ways[b] |= taken;
+  for (uint32_t t = 0; t < ir_target_count(end); t++)
+    if (taken >> t & 1) {
+      w->ways[end->u.targets[t].block.raw] |= WAYS_REACHED;
+      give_params(w, &end->u.targets[t]);
+    }
+}
+
+const uint8_t *fabric_ways(const IrModule *m, const IrFunc *f, Arena *arena)
+{
+  WaySearch w = {{.m = m, .arena = arena},
+                 {f, arena_many(arena, uint64_t, f->n_insns + 1),
+                  arena_many(arena, bool, f->n_insns + 1)},
+                 arena_many(arena, uint8_t, f->n_insns + 1), params_of_loops(f, arena),
+                 arena_many(arena, uint8_t, f->n_blocks), true};
+  w.ways[0] = WAYS_REACHED;
+  while (w.grows) {
+    w.grows = false;
+    w.e.steps = 0;
+    memset(w.r.is_known, 0, sizeof *w.r.is_known * (f->n_insns + 1));
+    memcpy(w.params, w.varying, f->n_insns + 1);
+    for (uint32_t b = 0; b < f->n_blocks; b++)
+      if (w.ways[b])
+        leave_block(&w, b);
+  }
+  return w.ways;
+}
+
 /* ---- floats ---------------------------------------------------------------------------------- */
 
 static bool has_f32_elements(const IrModule *m, IrGlobalId global)

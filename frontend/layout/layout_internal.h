@@ -40,8 +40,10 @@ void lint_tasks(Sema *s, const ModuleInstance *m);
 /* Tasks that instructions can activate or unblock, a bit each; all, where an id is not known.
  * runs: by function, whether it counts; NULL: each does. */
 uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind);
+/* fabric_ways of a function, found once. */
+const uint8_t *lint_ways(const Sema *s, const IrFunc *f);
 /* Marks the function and what it calls. */
-void lint_mark_called(const IrModule *ir, uint32_t func, bool *runs);
+void lint_mark_called(const Sema *s, uint32_t func, bool *runs);
 /* By function: whether something starts it. In a program for many tiles, a tile may have local
  * tasks that only other tiles start; such a task may well start itself again, and others.
  * apart: by function, whether it counts only if code calls or starts it; NULL: none is. */

@@ -656,6 +656,7 @@ static void let_wait(Sweep *sweep, uint32_t block)
 /* Fills in what holds at the start of each block, and at the end of the function. */
 static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow *end)
 {
+  const uint8_t *ways = lint_ways(o->s, f);
   Sweep sweep = {.waits = arena_many(o->s->arena, bool, f->n_blocks)};
   starts[0].is_reached = true;
   let_wait(&sweep, 0);
@@ -674,7 +675,7 @@ static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow 
       step_block(o, f, block, &flow);
       const IrInsn *last = ir_last_insn(f, sweep.at);
       for (unsigned t = 0; t < ir_target_count(last); t++)
-        if (flow_join(&starts[last->u.targets[t].block.raw], &flow))
+        if (ways[sweep.at] >> t & 1 && flow_join(&starts[last->u.targets[t].block.raw], &flow))
           let_wait(&sweep, last->u.targets[t].block.raw);
       if (last->op == IR_ret)
         join_end(end, &flow);
@@ -821,7 +822,7 @@ void lint_program(Sema *s)
   const bool *runs = lint_running_functions(s, NULL);
   for (uint32_t f = 0; f < s->ir->n_funcs; f++) {
     function_end(&o, f);
-    if (!runs[f])
+    if (!runs[f] || !s->ir->funcs[f].address_taken)   /* what calls always do, their callers do */
       continue;
     if (s->session->layout->has_block)
       warn_unrouted(&o, &o.ends[f].used, known);

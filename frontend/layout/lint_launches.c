@@ -70,7 +70,7 @@ static const TaskSlot *waiting_task(Sema *s, const bool *runs)
         ir_func_is_none(s->funcs[task->func].ir) || runs[s->funcs[task->func].ir.raw])
       continue;
     bool *called = arena_many(s->arena, bool, s->ir->n_funcs + 1);
-    lint_mark_called(s->ir, s->funcs[task->func].ir.raw, called);
+    lint_mark_called(s, s->funcs[task->func].ir.raw, called);
     if (one_may_unblock(s, called))
       return task;
   }

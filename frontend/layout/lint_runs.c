@@ -24,12 +24,27 @@ static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind ki
   return action_decode((uint16_t)value->imm, &action) ? setup_task_of(action, kind) : 0;
 }
 
-static uint64_t tasks_of_func(const IrFunc *f, ActionKind kind)
+const uint8_t *lint_ways(const Sema *s, const IrFunc *f)
 {
+  MachineSetup *setup = s->setup;
+  if (!setup->ways)
+    setup->ways = arena_many(s->arena, const uint8_t *, s->ir->n_funcs);
+  const uint8_t **ways = &setup->ways[f - s->ir->funcs];
+  if (!*ways && f->n_blocks > 0)
+    *ways = fabric_ways(s->ir, f, s->arena);
+  return *ways;
+}
+
+static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind)
+{
+  const uint8_t *ways = lint_ways(s, f);
   uint64_t tasks = 0;
-  for (uint32_t i = 1; i < f->n_insns; i++)
-    if (!f->insns[i].dead)
-      tasks |= tasks_of_insn(f, &f->insns[i], kind);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
+      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+      if (!insn->dead)
+        tasks |= tasks_of_insn(f, insn, kind);
+    }
   return tasks;
 }
 
@@ -38,19 +53,23 @@ uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
   uint64_t tasks = 0;
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
     if (!runs || runs[n])
-      tasks |= tasks_of_func(&s->ir->funcs[n], kind);
+      tasks |= tasks_of_func(s, &s->ir->funcs[n], kind);
   return tasks;
 }
 
-void lint_mark_called(const IrModule *ir, uint32_t func, bool *runs)
+void lint_mark_called(const Sema *s, uint32_t func, bool *runs)
 {
-  const IrFunc *f = &ir->funcs[func];
+  const IrFunc *f = &s->ir->funcs[func];
   if (runs[func])
     return;
   runs[func] = true;
-  for (uint32_t i = 1; i < f->n_insns; i++)
-    if (!f->insns[i].dead && f->insns[i].op == IR_call)
-      lint_mark_called(ir, f->insns[i].u.func.raw, runs);
+  const uint8_t *ways = lint_ways(s, f);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
+      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+      if (!insn->dead && insn->op == IR_call)
+        lint_mark_called(s, insn->u.func.raw, runs);
+    }
 }
 
 /* By function: the local tasks that nothing in `started` names. */
@@ -78,12 +97,12 @@ bool *lint_running_functions(Sema *s, const bool *apart)
     const bool *waits = waiting_tasks(s, started);
     for (uint32_t f = 0; f < ir->n_funcs; f++)
       if (ir->funcs[f].address_taken && !waits[f] && !(apart && apart[f]))
-        lint_mark_called(ir, f, runs);
+        lint_mark_called(s, f, runs);
     before = started;
     for (uint32_t f = 0; f < ir->n_funcs; f++)
       if (runs[f] && !counted[f]) {
         counted[f] = true;
-        started |= tasks_of_func(&ir->funcs[f], ACT_ACTIVATE);
+        started |= tasks_of_func(s, &ir->funcs[f], ACT_ACTIVATE);
       }
   } while (started != before);
   return runs;
