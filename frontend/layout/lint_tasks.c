@@ -1,5 +1,6 @@
-/* Tasks that nothing binds.  What other tiles bind stands in the text, too: so the warning is about
- * a task whose name is nowhere in the files of the program but in its own declaration. */
+/* Tasks that nothing binds, and data tasks without a queue. What other tiles bind stands in the
+ * text, too: so the first warning is about a task whose name is nowhere in the files of the program
+ * but in its own declaration, the second about a data task that has a queue on no tile. */
 #include "frontend/layout/layout_internal.h"
 
 #include <stb_ds.h>
@@ -38,4 +39,20 @@ void lint_tasks(Sema *s, const ModuleInstance *m)
     diag_task_nowhere_bound(s->diags, d->name_span, sema_text(s, d->name));
     diag_task_nowhere_bound_help(s->diags, d->name_span);
   }
+}
+
+void lint_collect_data_tasks(const Sema *s, UnfedTask **tasks)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->data_task_queues); i++) {
+    const DataTaskQueue *task = &s->setup->data_task_queues[i];
+    if (hmgeti(*tasks, task->key) < 0 || task->taken == NULL)
+      hmput(*tasks, task->key, task->taken);
+  }
+}
+
+void lint_report_data_tasks(Diags *diags, const UnfedTask *tasks)
+{
+  for (ptrdiff_t i = 0; i < hmlen(tasks); i++)
+    if (tasks[i].value != NULL)
+      diags_put_back(diags, tasks[i].value);
 }

@@ -83,7 +83,8 @@ struct Classes {
    * that makes too many groups. */
   bool splits_arrays;
   ClassBlob *blobs;        /* by class */
-  UnusedDecl *unused;          /* stb_ds map; of a check alone */
+  UnusedDecl *unused;          /* stb_ds maps; of a check alone */
+  UnfedTask *unfed;
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
 };
@@ -464,6 +465,8 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   ClassBlob blob = {0};
   bool ok = analyse_program(s, a);
   lint_queue_colors(s);
+  if (!s->is_refuted)
+    lint_collect_data_tasks(s, &c->unfed);
   if (ok) {
     fill_slots(s, a, &blob);
     keep_local_colors(s->setup, &class);
@@ -832,6 +835,7 @@ static void classes_free(Classes *c)
   arrfree(c->groups);
   arrfree(c->blobs);
   hmfree(c->unused);
+  hmfree(c->unfed);
 }
 
 /* After an error the other tiles of the group would mostly repeat it, so the next group follows. */
@@ -863,6 +867,7 @@ bool classes_find(Session *session, Programs *programs)
   form_groups(c);
   bool ok = find_all(c);
   lint_report_unused(session->diags, c->unused);
+  lint_report_data_tasks(session->diags, c->unfed);
   sema_destroy(c->evaluator);
   return ok;
 }

@@ -89,6 +89,9 @@ typedef struct {
 typedef struct { bool is_local; uint32_t global; IrFuncId func; IrValue place; } DsdVariable;
 /* Messages that count if the queue keeps its color when the program runs. */
 typedef struct { bool is_output; unsigned queue; const TakenDiags *taken; } QueueMessages;
+/* A data task, by where it is bound and its number, and the messages that no queue feeds it; NULL:
+ * one does. */
+typedef struct { uint64_t key; const TakenDiags *taken; } DataTaskQueue;
 /* Messages that count if nothing writes any of the variables. */
 typedef struct { uint32_t n; const DsdVariable *variables; const TakenDiags *taken; } HeldMessages;
 typedef struct MachineSetup {
@@ -128,6 +131,7 @@ typedef struct MachineSetup {
   uint64_t stored_tasks[ACT_TERMINATE + 1];
   HeldMessages *held;                    /* stb_ds arrays */
   QueueMessages *held_of_queues;
+  DataTaskQueue *data_task_queues;       /* of wse3 */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const uint8_t **ways;                  /* lint_runs.c: the same */

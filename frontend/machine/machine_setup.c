@@ -33,6 +33,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->fifos);
   arrfree(setup->held);
   arrfree(setup->held_of_queues);
+  arrfree(setup->data_task_queues);
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
@@ -233,6 +234,20 @@ static void choose_queue(Sema *s, bool is_output, uint8_t color)
               color);
 }
 
+/* Whether the queue of a data task has a color shows in the classes of all tiles: a tile that gets
+ * nothing needs none. */
+static void note_task_queue(Sema *s, const TaskSlot *task, unsigned id)
+{
+  const TakenDiags *taken = NULL;
+  if (!s->setup->queues[0][id].is_explicit) {
+    size_t mark = diags_mark(s->diags);
+    diag_data_task_queue(s->diags, task->span, sema_text(s, task->name), id);
+    taken = diags_take(s->diags, mark);
+  }
+  uint64_t key = (uint64_t)task->span.off * MAX_TASK_IDS + id;
+  arrput(s->setup->data_task_queues, ((DataTaskQueue){key, taken}));
+}
+
 /* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3.  A wse2
  * color that is unblocked without a data task waits for control wavelets, in a queue as well. */
 static void need_task_queues(Sema *s)
@@ -248,8 +263,8 @@ static void need_task_queues(Sema *s)
     if (s->session->options->arch == ARCH_WSE2) {
       s->setup->implicit[0] |= 1u << id;
       s->setup->implicit_span[0][id] = task->span;
-    } else if (!s->setup->queues[0][id].is_explicit && !diags_error_count(s->diags)) {
-      diag_data_task_queue(s->diags, task->span, sema_text(s, task->name), (unsigned)id);
+    } else if (!diags_error_count(s->diags)) {
+      note_task_queue(s, task, id);
     }
   }
 }
