@@ -35,12 +35,13 @@ const uint8_t *lint_ways(const Sema *s, const IrFunc *f)
   return *ways;
 }
 
-static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind)
+/* all: also of what does not run on this tile. */
+static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind, bool all)
 {
   const uint8_t *ways = lint_ways(s, f);
   uint64_t tasks = 0;
   for (uint32_t b = 0; b < f->n_blocks; b++)
-    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
+    for (uint32_t i = 0; i < f->blocks[b].n_insns && (ways[b] || all); i++) {
       const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
       if (!insn->dead)
         tasks |= tasks_of_insn(f, insn, kind);
@@ -53,7 +54,7 @@ uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
   uint64_t tasks = 0;
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
     if (!runs || runs[n])
-      tasks |= tasks_of_func(s, &s->ir->funcs[n], kind);
+      tasks |= tasks_of_func(s, &s->ir->funcs[n], kind, !runs);
   return tasks;
 }
 
@@ -102,7 +103,7 @@ bool *lint_running_functions(Sema *s, const bool *apart)
     for (uint32_t f = 0; f < ir->n_funcs; f++)
       if (runs[f] && !counted[f]) {
         counted[f] = true;
-        started |= tasks_of_func(s, &ir->funcs[f], ACT_ACTIVATE);
+        started |= tasks_of_func(s, &ir->funcs[f], ACT_ACTIVATE, false);
       }
   } while (started != before);
   return runs;

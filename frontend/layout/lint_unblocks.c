@@ -1,7 +1,7 @@
 /* Local tasks that operations unblock and nothing in the program ever blocks: they do not wait for
  * those operations.  Those that operations unblock and nothing activates: they never run.  And
  * those that are blocked at the start and that nothing unblocks: nor do they, however often they
- * are activated. */
+ * are activated.  Operations of other tiles do not count. */
 #include "frontend/layout/layout_internal.h"
 #include "frontend/layout/fabric.h"
 
@@ -51,6 +51,17 @@ static void check_operation(Sema *s, const IrFunc *f, const IrInsn *insn, NamedI
     }
 }
 
+static void check_operations(Sema *s, const IrFunc *f, NamedIds named)
+{
+  const uint8_t *ways = lint_ways(s, f);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
+      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+      if (!insn->dead && insn->op == IR_vec)
+        check_operation(s, f, insn, named);
+    }
+}
+
 static uint64_t named_tasks(const Sema *s, ActionKind kind)
 {
   return setup_tasks_beside_code(s, kind) | lint_tasks_of_code(s, NULL, kind);
@@ -73,10 +84,8 @@ void lint_unblocks(Sema *s)
 {
   warn_of_blocked(s);
   NamedIds named = {blocked_ids(s), s->setup->active | named_tasks(s, ACT_ACTIVATE)};
+  const bool *runs = lint_running_functions(s, NULL);
   for (uint32_t f = 0; f < s->ir->n_funcs; f++)
-    for (uint32_t i = 1; i < s->ir->funcs[f].n_insns; i++) {
-      const IrInsn *insn = &s->ir->funcs[f].insns[i];
-      if (!insn->dead && insn->op == IR_vec)
-        check_operation(s, &s->ir->funcs[f], insn, named);
-    }
+    if (runs[f])
+      check_operations(s, &s->ir->funcs[f], named);
 }
