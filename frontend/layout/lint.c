@@ -734,11 +734,43 @@ static bool code_may_bind(const Sema *s, bool is_output, unsigned q)
   return code_may_set(s->ir, (is_output ? CFG_OUTPUT_QUEUE : CFG_INPUT_QUEUE) + q);
 }
 
+static bool is_about(const QueueMessages *held, const Descriptor *d)
+{
+  return d->kind == (held->is_output ? DESC_FABOUT : DESC_FABIN) && d->queue == held->queue &&
+         d->color == held->color;
+}
+
+static bool func_has_dsd(const Sema *s, const IrFunc *f, const QueueMessages *held)
+{
+  const uint8_t *ways = lint_ways(s, f);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
+      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+      if (!insn->dead && insn->op == IR_dsd_const && is_about(held, &insn->u.desc->desc))
+        return true;
+    }
+  return false;
+}
+
+/* Does what runs on the tile, a variable or a register have such a DSD? */
+static bool tile_has_dsd(Sema *s, const QueueMessages *held, const bool *runs)
+{
+  bool has = s->setup->stored_dsds[held->is_output][held->color] > 0;
+  for (size_t i = 0; i < arrlenu(s->setup->dsrs) && !has; i++)
+    has = is_about(held, &s->setup->dsrs[i].desc.desc);
+  for (uint32_t f = 0; f < s->ir->n_funcs && !has; f++)
+    has = runs[f] && func_has_dsd(s, &s->ir->funcs[f], held);
+  return has;
+}
+
 void lint_queue_colors(Sema *s)
 {
+  bool knows_all = diags_error_count(s->diags) == 0 && arrlenu(s->setup->held_of_queues) > 0;
+  const bool *runs = knows_all ? lint_running_functions(s, NULL) : NULL;
   for (size_t i = 0; i < arrlenu(s->setup->held_of_queues); i++) {
     const QueueMessages *held = &s->setup->held_of_queues[i];
-    if (!code_may_bind(s, held->is_output, held->queue))
+    if (!code_may_bind(s, held->is_output, held->queue) &&
+        (!knows_all || tile_has_dsd(s, held, runs)))
       diags_put_back(s->diags, held->taken);
   }
 }

@@ -87,8 +87,14 @@ typedef struct {
 } Fifo;
 /* A variable that holds a DSD: a Global, or the place of a local one in its function. */
 typedef struct { bool is_local; uint32_t global; IrFuncId func; IrValue place; } DsdVariable;
-/* Messages that count if the queue keeps its color when the program runs. */
-typedef struct { bool is_output; unsigned queue; const TakenDiags *taken; } QueueMessages;
+/* Messages about a DSD of another color than its queue's. They count if the queue keeps its color
+ * when the program runs, and if the tile uses such a DSD. */
+typedef struct {
+  bool is_output;
+  unsigned queue;
+  uint8_t color;
+  const TakenDiags *taken;
+} QueueMessages;
 /* A data task, by where it is bound and its number, and the messages that no queue feeds it; NULL:
  * one does. */
 typedef struct { uint64_t key; const TakenDiags *taken; } DataTaskQueue;

@@ -80,22 +80,31 @@ static void serve_color(QueueSlot *slot, uint8_t color)
   slot->color = color;
 }
 
-/* A DSD and @initialize_queue name different colors: the queue changes between them, unless the
- * program binds it to the other color when it runs. */
-static void warn_two_colors(Sema *s, bool is_output, unsigned queue, Span span, Span other)
+static void warn_two_colors(Sema *s, bool is_output, unsigned queue, uint8_t color, Span span,
+                            Span other)
 {
-  const QueueSlot *slot = &s->setup->queues[is_output][queue];
-  uint32_t more = slot->colors & ~(1u << slot->color | slot->refused);
-  bool has_own = !is_output || s->session->options->arch == ARCH_WSE3;
-  if (!slot->is_explicit || !slot->has_color || more == 0 || !has_own)
-    return;
   size_t mark = diags_mark(s->diags);
-  diag_queue_two_colors(s->diags, span, direction_text(is_output), queue, slot->color,
-                        (unsigned)__builtin_ctz(more));
+  diag_queue_two_colors(s->diags, span, direction_text(is_output), queue,
+                        s->setup->queues[is_output][queue].color, color);
   diag_first_here(s->diags, other);
   const TakenDiags *taken = diags_take(s->diags, mark);
   if (taken)
-    arrput(s->setup->held_of_queues, ((QueueMessages){is_output, queue, taken}));
+    arrput(s->setup->held_of_queues, ((QueueMessages){is_output, queue, color, taken}));
+}
+
+/* A DSD and @initialize_queue name different colors: the queue changes between them, unless the
+ * program binds it to the other color when it runs. `used`: colors of DSDs, a bit each. */
+static void warn_other_colors(Sema *s, bool is_output, unsigned queue, uint32_t used, Span span,
+                              Span other)
+{
+  const QueueSlot *slot = &s->setup->queues[is_output][queue];
+  uint32_t more = used & ~(1u << slot->color | slot->refused);
+  bool has_own = !is_output || s->session->options->arch == ARCH_WSE3;
+  if (!slot->is_explicit || !slot->has_color || !has_own)
+    return;
+  for (uint8_t color = 0; more >> color; color++)
+    if (more >> color & 1)
+      warn_two_colors(s, is_output, queue, color, span, other);
 }
 
 /* The import of the program's own that the code at work belongs to. */
@@ -157,7 +166,7 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
     return;
   serve_color(slot, color);
   if (color != slot->color)
-    warn_two_colors(s, is_output, queue, span, slot->span);
+    warn_other_colors(s, is_output, queue, 1u << color, span, slot->span);
 }
 
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given)
@@ -170,7 +179,7 @@ void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot g
     slot->colors |= 1u << given.color;
   else if (old.has_color)
     serve_color(slot, old.color);
-  warn_two_colors(s, is_output, queue, given.span, old.span);
+  warn_other_colors(s, is_output, queue, slot->colors, given.span, old.span);
 }
 
 static unsigned queue_count(const Sema *s, bool is_output)
