@@ -141,8 +141,8 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
     state = IDLE_STUCK;
   size_t size;
   char *text = NULL;
-  if (state == IDLE_DONE)
-    return WSE_OK;
+  if (state == IDLE_DONE || (state == IDLE_WARNINGS && s->more_launches))
+    return WSE_OK;               /* what waits may be for the next launch; the end looks again */
   FILE *out = base_text_open(&text, &size);
   if (state == IDLE_STUCK)
     fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more, but %s\n",
