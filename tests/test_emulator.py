@@ -593,6 +593,26 @@ def test_what_a_later_launch_may_take_is_no_warning(tmp_path, n, left):
         assert not left or f"holds {left} wavelet" in ran.err
 
 
+def test_a_color_has_the_name_of_its_declaration(tmp_path):
+    (tmp_path / "pe.csl").write_text("""
+const row = @get_color(1);
+const queue = @get_input_queue(2);
+var word: u32;
+fn from(comptime c: color, comptime q: input_queue) fabin_dsd {
+  return @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 1, .input_queue = q });
+}
+fn take() void { @mov32(&word, comptime from(row, queue)); }
+comptime {
+  @set_local_color_config(row, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  @initialize_queue(queue, .{ .color = row });
+  @export_symbol(take);
+}
+""")
+    harness.cslc("pe.csl", "-o", "p.bin", cwd=tmp_path)
+    ran = harness.emu("p.bin", "--launch=take", expect=3, cwd=tmp_path)
+    assert "color 1 'row'" in ran.err and "'c'" not in ran.err
+
+
 def test_print_of_arrays_of_different_lengths(tmp_path):
     (tmp_path / "l.csl").write_text("""
 layout {

@@ -605,8 +605,7 @@ static void fabric_color(Sema *s, DsdDraft *draft, Settings *set, bool is_output
     if (!draft->ok)
       return;
     setup_check_color(s, d->color, color->span);
-    if (color->value.name.raw)
-      s->setup->color_names[d->color] = color->value.name;
+    setup_name_color(s, d->color, color->value);
     return;
   }
   bool is_colored = !is_output || s->session->options->arch == ARCH_WSE3;

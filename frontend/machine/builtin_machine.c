@@ -598,8 +598,7 @@ static bool queue_color(Sema *s, Settings *set, QueueSlot *slot)
     return false;
   slot->has_color = true;
   setup_check_color(s, slot->color, color->span);
-  if (!str_is_none(color->value.name))
-    s->setup->color_names[slot->color] = color->value.name;
+  setup_name_color(s, slot->color, color->value);
   return true;
 }
 

@@ -46,6 +46,13 @@ static bool is_memcpy_library(const Sema *s)
   return strncmp(path, folder, sizeof folder - 1) == 0;
 }
 
+void setup_name_color(Sema *s, uint8_t color, Operand named)
+{
+  StrId *name = &s->setup->color_names[color];
+  if (!str_is_none(named.name) && (named.decl || str_is_none(*name)))
+    *name = named.name;
+}
+
 void setup_check_color(Sema *s, unsigned color, Span span)
 {
   if (s->session->options->memcpy && (sema_machine(s)->memcpy_colors >> color & 1) &&
