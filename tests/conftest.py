@@ -2,9 +2,20 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 
+import cluster_random  # noqa: E402
 import harness  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def cluster_images(tmp_path_factory):
+    """The folder of the images that random clusters are made of."""
+    folder = tmp_path_factory.mktemp("images")
+    cluster_random.compile_images(folder)
+    return folder
 
 
 def pytest_addoption(parser):

@@ -15,37 +15,30 @@ import test_cluster
 needs_mpi = pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
 
 
-@pytest.fixture(scope="module")
-def images(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("images")
-    cluster_random.compile_images(folder)
-    return folder
-
-
 ONCE_DIFFERENT = 184844         # an assertion in a function that is called
 
 
 @needs_mpi
 @pytest.mark.parametrize("number", [*range(2), ONCE_DIFFERENT])
-def test_random_clusters_are_as_on_one_process(number, images):
+def test_random_clusters_are_as_on_one_process(number, cluster_images):
     seed = number if number == ONCE_DIFFERENT else \
         int(harness.commit_random("cluster ranks").integers(10 ** 6)) + number
     cluster = cluster_random.RandomCluster(seed)
-    alone = cluster_random.outcome(cluster, images)
+    alone = cluster_random.outcome(cluster, cluster_images)
     assert alone["code"] != 1, alone["err"]
     for processes, options in ((2, ["--threads=3"]), (3, ["--engine=reference", "--threads=2"])):
-        found = cluster_random.outcome(cluster, images, processes, options)
+        found = cluster_random.outcome(cluster, cluster_images, processes, options)
         assert not cluster_random.differences(alone, found), seed
 
 
-def test_random_clusters_on_both_engines(images):
+def test_random_clusters_on_both_engines(cluster_images):
     first = int(harness.commit_random("cluster engines").integers(10 ** 6))
     for seed in range(first, first + 8):
         cluster = cluster_random.RandomCluster(seed)
-        alone = cluster_random.outcome(cluster, images)
+        alone = cluster_random.outcome(cluster, cluster_images)
         assert alone["code"] != 1, alone["err"]
         for options in (["--engine=reference"], ["--threads=2"]):
-            found = cluster_random.outcome(cluster, images, extra=options)
+            found = cluster_random.outcome(cluster, cluster_images, extra=options)
             assert not cluster_random.differences(alone, found), (seed, options)
 
 

@@ -13,31 +13,24 @@ import test_cluster
 WAYS = [(0, ["--engine=fast"]), (0, ["--engine=reference"]), (0, ["--threads=3"])]
 
 
-@pytest.fixture(scope="module")
-def images(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("images")
-    cluster_random.compile_images(folder)
-    return folder
-
-
 ONCE_DIFFERENT = 184942         # the report of an assertion reads the stack
 
 
 @pytest.mark.parametrize("number", [*range(10), ONCE_DIFFERENT])
-def test_random_clusters_go_on(number, images):
+def test_random_clusters_go_on(number, cluster_images):
     seed = number if number == ONCE_DIFFERENT else \
         int(harness.commit_random("cluster states").integers(10 ** 6)) + number
     cluster = cluster_random.without_trace(cluster_random.RandomCluster(seed))
-    found, _ = cluster_random.restart_differences(cluster, images, random.Random(seed), WAYS)
+    found, _ = cluster_random.restart_differences(cluster, cluster_images, random.Random(seed), WAYS)
     assert not found, seed
 
 
 @pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
-def test_a_state_goes_from_processes_to_processes(images):
+def test_a_state_goes_from_processes_to_processes(cluster_images):
     seed = int(harness.commit_random("cluster states").integers(10 ** 6))
     ways = [(2, ["--engine=reference"]), (3, ["--threads=2"])]
     cluster = cluster_random.without_trace(cluster_random.RandomCluster(seed))
-    found, _ = cluster_random.restart_differences(cluster, images, random.Random(seed), ways)
+    found, _ = cluster_random.restart_differences(cluster, cluster_images, random.Random(seed), ways)
     assert not found, seed
 
 

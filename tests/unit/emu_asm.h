@@ -439,6 +439,18 @@ static inline uint64_t asm_cycle_at(const Asm *a, EventKind kind, unsigned x, un
   return 0;
 }
 
+/* The same events, as a trace has them. */
+static inline void asm_expect_same_events(const Asm *a, const Asm *b)
+{
+  assert_int_equal(arrlenu(a->events), arrlenu(b->events));
+  for (size_t i = 0; i < arrlenu(a->events); i++) {
+    char left[256], right[256];
+    trace_format(a->program, &a->events[i], left, sizeof left);
+    trace_format(b->program, &b->events[i], right, sizeof right);
+    assert_string_equal(left, right);
+  }
+}
+
 static inline const Fault *asm_fault(Asm *a)
 {
   size_t n;

@@ -155,13 +155,7 @@ static void compare_runs(Asm *a, Asm *b)
 {
   asm_run_quiet(a, ALL_EVENTS);
   asm_run_quiet(b, ALL_EVENTS);
-  assert_int_equal(arrlenu(a->events), arrlenu(b->events));
-  for (size_t i = 0; i < arrlenu(a->events); i++) {
-    char left[256], right[256];
-    trace_format(a->program, &a->events[i], left, sizeof left);
-    trace_format(b->program, &b->events[i], right, sizeof right);
-    assert_string_equal(left, right);
-  }
+  asm_expect_same_events(a, b);
   assert_memory_equal(a->ops->stats(a->engine), b->ops->stats(b->engine), sizeof(EngineStats));
 }
 

@@ -28,17 +28,6 @@ static void words_arrive_in_order(void **state)
   assert_true(elements > 10000);      /* the programs do something */
 }
 
-static void same_events(const Asm *a, const Asm *b)
-{
-  assert_int_equal(arrlenu(a->events), arrlenu(b->events));
-  for (size_t i = 0; i < arrlenu(a->events); i++) {
-    char left[256], right[256];
-    trace_format(a->program, &a->events[i], left, sizeof left);
-    trace_format(b->program, &b->events[i], right, sizeof right);
-    assert_string_equal(left, right);
-  }
-}
-
 static void visiting_order_does_not_matter(void **state)
 {
   (void)state;
@@ -47,7 +36,7 @@ static void visiting_order_does_not_matter(void **state)
     q->a->options.shuffle = seed + 1;
     run(r);
     run(q);
-    same_events(r->a, q->a);
+    asm_expect_same_events(r->a, q->a);
     assert_memory_equal(r->a->ops->stats(r->a->engine), q->a->ops->stats(q->a->engine),
                         sizeof(EngineStats));
     rnd_free(r);
