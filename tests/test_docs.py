@@ -182,3 +182,11 @@ def test_the_page_of_the_debugger_has_each_command():
     assert len(commands) > 40
     names = {name for command in commands for name in command if name}
     assert names <= shown, names - shown
+
+
+def test_the_page_of_the_emulator_has_each_option():
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+",
+                             harness.run([harness.tool("wse-emu"), "--help"]).out))
+    assert len(options) > 25
+    pages = page_of("emulator.md") + page_of("cluster.md") + page_of("debugger.md")
+    assert not options - set(re.findall(r"--[a-z][a-z0-9-]+", pages))
