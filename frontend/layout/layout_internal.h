@@ -58,6 +58,8 @@ bool *lint_running_functions(Sema *s, const bool *apart);
 
 /* Finds them, reports the messages that wait for that, and takes what they hold for known. */
 void lint_variables(Sema *s);
+/* Reports what needs no variable of the messages that are still held: the program has errors. */
+void lint_held_after_errors(Sema *s);
 /* By number in the IR: what happens to the address of each global; bits. */
 enum { GLOBAL_LOADED = 1, GLOBAL_USED_OTHERWISE = 2 };
 const uint8_t *lint_uses_of_globals(const Sema *s);

@@ -132,6 +132,22 @@ static bool is_written(const Sema *s, const uint8_t *uses, const DsdVariable *v)
          lint_is_exported(s, v->global);
 }
 
+static bool is_reached(const Sema *s, const HeldMessages *held)
+{
+  if (ir_func_is_none(held->func))
+    return true;
+  const IrFunc *f = &s->ir->funcs[held->func.raw];
+  return held->block.raw >= f->n_blocks || lint_ways(s, f)[held->block.raw];
+}
+
+void lint_held_after_errors(Sema *s)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->held) && !s->setup->held_are_told; i++)
+    if (s->setup->held[i].n == 0)
+      diags_put_back(s->diags, s->setup->held[i].taken);
+  s->setup->held_are_told = true;
+}
+
 static void report_held(Sema *s, const uint8_t *uses)
 {
   for (size_t i = 0; i < arrlenu(s->setup->held); i++) {
@@ -139,7 +155,7 @@ static void report_held(Sema *s, const uint8_t *uses)
     uint32_t n_unwritten = 0;
     while (n_unwritten < held->n && !is_written(s, uses, &held->variables[n_unwritten]))
       n_unwritten++;
-    if (n_unwritten == held->n)
+    if (n_unwritten == held->n && is_reached(s, held))
       diags_put_back(s->diags, held->taken);
   }
 }
@@ -164,6 +180,7 @@ void lint_variables(Sema *s)
   const uint8_t *uses = lint_uses_of_globals(s);
   const IrDesc **constant = arena_many(s->arena, const IrDesc *, s->ir->n_globals + 1);
   report_held(s, uses);
+  s->setup->held_are_told = true;
   for (uint32_t i = 0; i < arrlenu(s->globals); i++) {
     const IrDesc *desc = constant_dsd(s, uses, i);
     if (desc)

@@ -464,6 +464,7 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   class.ir = s->ir;
   ClassBlob blob = {0};
   bool ok = analyse_program(s, a);
+  lint_held_after_errors(s);
   lint_queue_colors(s);
   if (!s->is_refuted)
     lint_collect_data_tasks(s, &c->unfed);

@@ -684,7 +684,9 @@ static bool check_op(Sema *s, DsdOp *op)
                       "the pointer must lead to a variable of the result's type");
   }
   const VecOpInfo *info = &vecops[op->row->op];
+  size_t mark = diags_mark(s->diags);
   warn_of_operands(s, op);
+  dsd_hold_messages(s, mark, &(DsdVariables){0});
   warn_of_variables(s, *op);
   if (!fifo_holds(s, op, &op->dest, info->dst) || !fifo_holds(s, op, &op->src1, info->src))
     return false;

@@ -72,10 +72,13 @@ Operand dsd_presume(const Sema *s, Operand o, DsdVariables *from)
 
 void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from)
 {
+  if (from->n == 0 && (!s->ir || ir_func_is_none(s->b.func) || s->setup->held_are_told))
+    return;
   const TakenDiags *taken = diags_take(s->diags, mark);
   if (!taken)
     return;
-  DsdVariable *variables = arena_many(s->arena, DsdVariable, from->n);
+  DsdVariable *variables = arena_many(s->arena, DsdVariable, from->n + 1);
   memcpy(variables, from->at, from->n * sizeof *variables);
-  arrput(s->setup->held, ((HeldMessages){from->n, variables, taken}));
+  arrput(s->setup->held,
+         ((HeldMessages){s->b.func, s->b.block, from->n, variables, taken}));
 }

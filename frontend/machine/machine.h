@@ -98,8 +98,15 @@ typedef struct {
 /* A data task, by where it is bound and its number, and the messages that no queue feeds it; NULL:
  * one does. */
 typedef struct { uint64_t key; const TakenDiags *taken; } DataTaskQueue;
-/* Messages that count if nothing writes any of the variables. */
-typedef struct { uint32_t n; const DsdVariable *variables; const TakenDiags *taken; } HeldMessages;
+/* Messages about an operation, which count if a run can come to its block and nothing writes any of
+ * the variables. */
+typedef struct {
+  IrFuncId func;
+  IrBlockId block;
+  uint32_t n;
+  const DsdVariable *variables;
+  const TakenDiags *taken;
+} HeldMessages;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
@@ -136,6 +143,7 @@ typedef struct MachineSetup {
   uint32_t stored_dsds[2][MAX_COLORS];
   uint64_t stored_tasks[ACT_TERMINATE + 1];
   HeldMessages *held;                    /* stb_ds arrays */
+  bool held_are_told;                    /* what follows is no longer held */
   QueueMessages *held_of_queues;
   DataTaskQueue *data_task_queues;       /* of wse3 */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
