@@ -81,7 +81,7 @@ static bool print_last_sends(Report *r, Unit at)
   for (unsigned q = 0; q < MAX_QUEUES; q++) {
     if (!queue_use_is_any(t->output[q].use) || t->output[q].use.color != at.index)
       continue;
-    fprintf(r->out, "; the last were ");
+    fprintf(r->out, "; the last sent: ");
     print_use(r, at.tile, t->output[q].use);
     sent = true;
   }
@@ -126,7 +126,7 @@ static void print_nobody_reads(Report *r, Unit end)
     report_color(r, end.tile, queue->head.color);
   }
   if (queue_use_is_any(queue->use)) {
-    fprintf(r->out, "; the last that was read were ");
+    fprintf(r->out, "; the last read from it: ");
     print_use(r, end.tile, queue->use);
   } else {
     fprintf(r->out, "; nobody ever has");
@@ -375,7 +375,7 @@ static void print_fifo(Report *r, Unit end)
     fprintf(r->out, " '%s'", name);
   fprintf(r->out, " any more");
   if (t->record->fifo[!pushes].elements && t->record->fifo[!pushes].state == s->address) {
-    fprintf(r->out, "; the last were ");
+    fprintf(r->out, "; the last sent: ");
     print_last_of_fifo(r, end.tile, !pushes);
   } else {
     fprintf(r->out, pushes ? "; it is filled" : "; it is emptied");
@@ -392,11 +392,11 @@ static void print_fifo_left(Report *r, Unit end)
   report_tile(r, end.tile);
   if (*name)
     fprintf(r->out, " '%s'", name);
-  fprintf(r->out, " holds %u element%s, and nobody waits to take %s: the last to fill it were ",
+  fprintf(r->out, " holds %u element%s, and nobody waits to take %s: the last put into it: ",
           left, left == 1 ? "" : "s", left == 1 ? "it" : "them");
   print_last_of_fifo(r, end.tile, true);
   if (record->fifo[false].elements && record->fifo[false].state == record->fifo[true].state) {
-    fprintf(r->out, ", the last that were taken ");
+    fprintf(r->out, ", the last taken: ");
     print_last_of_fifo(r, end.tile, false);
   } else {
     fprintf(r->out, ", and nobody ever has taken any");

@@ -153,9 +153,6 @@ typedef struct MachineSetup {
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
 void setup_destroy(MachineSetup *setup);
-/* Reports call the color by the name that it has here: a declaration of the file rather than the
- * parameter of a function, which may stand for several. */
-void setup_name_color(Sema *s, uint8_t color, Operand named);
 /* Warn about resources that the system or the link to the host uses itself. */
 void setup_check_color(Sema *s, unsigned color, Span span);
 TensorAccess sema_tensor_access;

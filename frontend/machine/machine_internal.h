@@ -6,6 +6,9 @@
 
 /* ---- machine_setup.c: requests of top-level comptime blocks --------------------------------- */
 
+/* Reports call the color by the name that it has here: a declaration of the file rather than the
+ * parameter of a function, which may stand for several. */
+void setup_name_color(Sema *s, uint8_t color, Operand named);
 /* Warn about resources that the system or the link to the host uses itself. */
 void setup_check_input_queue(Sema *s, unsigned queue, Span span);
 void setup_check_task_id(Sema *s, unsigned id, Span span);

@@ -4,16 +4,25 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* "1 class", "2 classes"; `plural` is what more than one add to the noun. */
+static void print_count(FILE *out, const char *before, uint32_t n, const char *noun,
+                        const char *plural)
+{
+  fprintf(out, "%s%u %s%s", before, n, noun, n == 1 ? "" : plural);
+}
+
 static void print_program(const Image *image, FILE *out)
 {
   fprintf(out, "program %s, rectangle %u x %u at (%u, %u) of fabric %u x %u, %s",
           machine_get(image->arch)->name, image->width, image->height, image->offset_x,
           image->offset_y, image->fabric_width, image->fabric_height, fp16_name(image->fp16));
   if (image->memcpy)
-    fprintf(out, ", memcpy with %u channels", image->channels);
-  fprintf(out, "\n%u classes, %u color sets of %u configurations, %u exports, %" PRIu64
-          " bytes of tile data\n", image->n_classes, image->n_color_sets, image->n_color_configs,
-          image->n_exports, image->tile_blob_bytes);
+    print_count(out, ", memcpy with ", image->channels, "channel", "s");
+  print_count(out, "\n", image->n_classes, "class", "es");
+  print_count(out, ", ", image->n_color_sets, "color set", "s");
+  print_count(out, " of ", image->n_color_configs, "configuration", "s");
+  print_count(out, ", ", image->n_exports, "export", "s");
+  fprintf(out, ", %" PRIu64 " bytes of tile data\n", image->tile_blob_bytes);
   for (uint32_t i = 0; i < image->n_params; i++)
     fprintf(out, "param %s = %s\n", image->param_names[i], image->param_values[i]);
 }

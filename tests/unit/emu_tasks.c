@@ -904,7 +904,7 @@ static void receive_that_never_completes(void **state)
   char *text = report(a);
   expect_in(text, "P1.0 main thread waits for a wavelet on color 4 'red', input queue 2 'rx_iq', "
                   "for 'in_dsd', 2 of 5 elements to go at pe.csl:2");
-  expect_in(text, "nobody at P0.0 sends on color 4 any more; the last were 3 elements at pe.csl:1");
+  expect_in(text, "nobody at P0.0 sends on color 4 any more; the last sent: 3 elements at pe.csl:1");
   free(text);
   asm_free(a);
 }
