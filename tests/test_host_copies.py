@@ -187,6 +187,11 @@ def test_mistakes_are_explained(tmp_path):
         said("is of 2 elements, but a stream to 2 x 2 tiles from 0,0 on with 1 each has 4",
              runner.add_input_tensor, 1, "{x[i=0:1] -> [PE[i, i] -> index[0]]}",
              np.zeros(2, np.uint32))
+        said("not ('W', 0)", runner.add_input_tensor, 1, ("W", 0), x)
+        said("color 3 stands twice", CSELFRunner, ["out/bin/out_0_0.elf"], input_colors=[3],
+             output_colors=[3])
+        runner.add_output_array("y", 4, "W", x)
+        said("there is an output 'y' already", runner.add_output_tensor, 3, f"{{y{grid}}}", np.uint32)
         said("color 2 has no array: add_input_array gives it a side first",
              runner.prepare_input_array, 2, 0, x)
         said("run_batch() before load()", runner.run_batch, [1])
@@ -198,6 +203,9 @@ def test_mistakes_are_explained(tmp_path):
         said("color 9 has no tensor", runner.run_batch, [9])
         said("runs once", runner.connect_and_run)
         runner.stop()
+        late = CSELFRunner(["out/bin/out_0_0.elf"], input_colors=[1])
+        late.add_input_array("x", 1, "W", None, reusable=True)
+        said("the input 'x' of color 1 has no elements yet", late.connect_and_run)
         plain = CSELFRunner(["out/bin/out_0_0.elf"])
         said("run_batch() is for copies by memcpy", plain.run_batch, [1])
         said("is for input_colors", plain.add_input_array, "x", 1, "W", None)

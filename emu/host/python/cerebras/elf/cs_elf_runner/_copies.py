@@ -36,9 +36,12 @@ class Copies:
 
     def __init__(self, width, height, inputs, outputs):
         self._width, self._height = whole("width", width, 1), whole("height", height, 1)
-        self._copies = {whole("color", color): _Copy(is_input)
-                        for colors, is_input in ((inputs, True), (outputs, False))
-                        for color in colors or ()}
+        self._copies = {}
+        for colors, is_input in ((inputs, True), (outputs, False)):
+            for color in colors or ():
+                if color in self._copies:
+                    raise ValueError(f"color {color} stands twice in input_colors and output_colors")
+                self._copies[whole("color", color)] = _Copy(is_input)
 
     def add_input(self, color, port_map, tensor):
         copy = self._copy(color, True)
@@ -65,12 +68,18 @@ class Copies:
     def add_output(self, color, port_map, dtype):
         copy = self._copy(color, False)
         copy.placement, copy.dtype = _whole_rectangle(Placement.of_map(port_map)), dtype
-        copy.name = copy.placement.name
+        self._name_output(copy, copy.placement.name)
 
     def add_output_array(self, color, name, side, offset, array):
         copy = self._copy(color, False)
-        copy.name, copy.dtype = name, array.dtype
-        copy.placement = self._placement_of_array(side, offset, array)
+        copy.dtype, copy.placement = array.dtype, self._placement_of_array(side, offset, array)
+        self._name_output(copy, name)
+
+    def _name_output(self, copy, name):
+        if any(other.name == name for other in self._copies.values()
+               if other is not copy and not other.is_input):
+            raise ValueError(f"there is an output {name!r} already")
+        copy.name = name
 
     def _fill_array(self, copy, offset, array):
         if array is not None:
@@ -111,7 +120,7 @@ class Copies:
 
     def colors(self):
         """Those that have a tensor."""
-        return [color for color, copy in self._copies.items() if copy.placement]
+        return [color for color, copy in self._copies.items() if copy.name]
 
     def run(self, program, colors):
         """Carries out the copies of these colors at once; returns the outputs by name."""

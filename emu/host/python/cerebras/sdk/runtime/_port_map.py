@@ -63,6 +63,9 @@ class PortMap:
     and the indices there."""
 
     def __init__(self, port_map):
+        if not isinstance(port_map, str):
+            raise TypeError("a port map is a text of the form { T[i=0:N] -> [PE[x, y] -> index[k]] }, "
+                            f"not {port_map!r}")
         match = _PORT_MAP.fullmatch(port_map.strip())
         if not match:
             raise ValueError(f"port map {port_map}: expected the form "
