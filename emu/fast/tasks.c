@@ -268,22 +268,6 @@ static HOT unsigned threads_to_look_at(const Visit *v)
   return t->core.vectors & ~(unsigned)(t->held | t->able | rests << MAIN_THREAD);
 }
 
-/* The one among the ready threads that issues, as thread_issues_before says; -1: there is none. */
-static HOT int choose_thread(const Tile *core, unsigned ready)
-{
-  if (!(ready & (ready - 1)))
-    return ready ? __builtin_ctz(ready) : -1;
-  unsigned best_level = 0, among = 0;
-  for (unsigned bits = ready; bits; bits &= bits - 1) {
-    unsigned i = (unsigned)__builtin_ctz(bits), level = thread_level(core, i);
-    among = level > best_level ? 0 : among;
-    best_level = level > best_level ? level : best_level;
-    among |= level == best_level ? 1u << i : 0;
-  }
-  unsigned behind = among >> core->last_issued[best_level] >> 1;
-  return behind ? core->last_issued[best_level] + 1 + __builtin_ctz(behind) : __builtin_ctz(among);
-}
-
 /* The threads that were ready and did not issue stay so: only its own groups take from a thread's
  * room or wavelets. */
 static HOT void note_able(FastTile *t, unsigned threads)
@@ -302,7 +286,7 @@ static HOT int choose_before_main(const FastTile *t, unsigned ready)
 {
   if (!ready || !fast_has_turns(t))
     return -1;
-  int best = choose_thread(&t->core, ready);
+  int best = tile_choose_thread(&t->core, ready);
   return is_before_main(&t->core, (unsigned)best) ? best : -1;
 }
 
@@ -361,7 +345,7 @@ static RARE bool visit_threads(Visit *v)
   changes |= ready;             /* one of them issues, the others do not */
   ready |= t->able;
   bool ahead = issues_ahead(v);
-  int best = ahead ? choose_before_main(t, ready) : choose_thread(core, ready);
+  int best = ahead ? choose_before_main(t, ready) : tile_choose_thread(core, ready);
   unsigned issues = best < 0 ? 0 : 1u << best;
   if (ahead && issues && !fast_delay_ahead(v)) {
     t->held = t->able = 0;

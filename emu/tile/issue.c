@@ -67,12 +67,13 @@ static VecRun *thread_run(const Tile *t, unsigned microthread)
   return t->threads[1 + microthread].run;
 }
 
-static void set_thread(Thread *th, uint16_t word)
+static void set_thread(Tile *t, unsigned microthread, uint16_t word)
 {
-  if (!th->run)
+  VecRun *run = thread_run(t, microthread);
+  if (!run)
     return;
-  registers_set_thread(th->run, word);
-  thread_set_level(th);
+  registers_set_thread(run, word);
+  thread_set_level(t, 1 + microthread);
 }
 
 static bool read_config(const Turn *turn, uint16_t address, uint16_t *value)
@@ -153,7 +154,7 @@ static bool write_config(Turn *turn, uint16_t address, uint16_t value)
   case CFG_MAIN_PRIORITY: case CFG_TASK_PRIORITY:
     tile_priority_later(turn, address, value);
     return true;
-  case CFG_MICROTHREAD: set_thread(&t->threads[1 + part], value); return true;
+  case CFG_MICROTHREAD: set_thread(t, part, value); return true;
   case CFG_CMD_STREAM: t->unblocks += value == STREAM_READY; return true;
   case CFG_SIM_PRINT: put_print(turn, PRINT_BYTE, (uint8_t)value, 0); return true;
   case CFG_SIM_NUMBER_HIGH:

@@ -88,6 +88,7 @@ static Tile bare_tile(const Tile *t)
   bare.counters = NULL;
   bare.dsrs = (Dsrs){0};
   bare.shares_dsrs = false;
+  bare.medium = bare.above_medium = 0;    /* the runs have them */
   bare.registers.queues = NULL;
   for (unsigned i = 0; i < TILE_THREADS; i++) {
     bare.threads[i].run = NULL;
@@ -214,7 +215,7 @@ static void restore_runs(Turn *turn, unsigned runs, StateReader *in)
       return;
     t->threads[i].run = turn->port->run_alloc(turn);
     *t->threads[i].run = run;
-    thread_set_level(&t->threads[i]);
+    thread_set_level(t, i);
   }
 }
 

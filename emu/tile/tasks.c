@@ -244,28 +244,26 @@ static void plan_beside(Turn *turn, TilePlan *plan)
 static void plan_issue(Turn *turn, TilePlan *plan)
 {
   Tile *t = turn->tile;
-  unsigned ready = 0;
+  unsigned ready = 0, main = 0;
+  GroupPlan groups[TILE_THREADS] = {0};
   plan_beside(turn, plan);
   if (t->running && !t->threads[MAIN_THREAD].run && t->ready <= turn->cycle)
-    plan->thread = MAIN_THREAD;
+    main = 1u << MAIN_THREAD;
   for (unsigned bits = t->vectors; bits; bits &= bits - 1) {
     unsigned i = (unsigned)__builtin_ctz(bits);
-    GroupPlan group = {0};
     bool due = t->threads[i].ready <= turn->cycle;
-    StallCause cause = due ? turn->port->plan(turn, i, &group) : STALL_NONE;
+    StallCause cause = due ? turn->port->plan(turn, i, &groups[i]) : STALL_NONE;
     plan->stalls[i] = (uint8_t)cause;
-    plan->fifo_marks |= (uint16_t)((unsigned)group.marks_fifo << i);
-    if (!due || cause != STALL_NONE)
-      continue;
-    ready |= 1u << i;
-    if (!thread_issues_before(t, i, plan->thread))
-      continue;
-    plan->thread = (int)i;
-    plan->is_group = true;
-    plan->group = group;
+    plan->fifo_marks |= (uint16_t)((unsigned)groups[i].marks_fifo << i);
+    if (due && cause == STALL_NONE)
+      ready |= 1u << i;
   }
-  if (plan->is_group)
+  plan->thread = tile_choose_thread(t, ready | main);
+  plan->is_group = plan->thread >= 0 && (ready >> plan->thread & 1);
+  if (plan->is_group) {
+    plan->group = groups[plan->thread];
     ready &= ~(1u << plan->thread);
+  }
   for (; ready; ready &= ready - 1)
     plan->stalls[__builtin_ctz(ready)] = STALL_ISSUE;
 }

@@ -594,7 +594,6 @@ typedef struct {
   uint64_t stall_since : 48;
   uint64_t stall : 8;           /* StallCause, not yet in the statistics */
   uint64_t plain : 1;           /* the engine has a short way for it */
-  uint64_t level : 3;           /* of a microthread: as its run's priority says */
 } Thread;
 
 /* A completion action, the event of a FIFO, or a write to a priority register (address not 0), to
@@ -632,10 +631,13 @@ typedef struct {
   uint16_t pc;
   uint16_t launch_entry;
   uint8_t task, task_id;
-  bool shares_dsrs;             /* dsrs.own is not to be changed */
+  /* threads whose runs have a priority above the lowest, as thread_set_level says: a bit each, from
+     the first microthread on */
+  uint8_t medium, above_medium;
   BusyMemory busy;
   Registers regs;
   uint16_t print_high;          /* if print_wide */
+  bool shares_dsrs;             /* dsrs.own is not to be changed */
   uint32_t unblocks, torn_down; /* torn_down: colors, a bit each, since the handler last looked */
   TileAction *pending;          /* stb_ds, in order of issue */
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */
@@ -793,31 +795,43 @@ static inline void tile_count_stall(Turn *turn, unsigned thread, StallCause caus
   if (turn->cycle >= turn->log->last_change)
     turn->log->last_change = turn->cycle + 1;
 }
-/* The priority of a thread's run is a new one, as far as a microthread goes. */
-static inline void thread_set_level(Thread *th)
+/* The priority of a thread's run is a new one; that of the main thread's says nothing. */
+static inline void thread_set_level(Tile *t, unsigned thread)
 {
-  static const uint8_t levels[PRIO_COUNT] = {
-    [PRIO_LOW] = LEVEL_UT_LOW, [PRIO_MEDIUM] = LEVEL_UT_MEDIUM, [PRIO_HIGH] = LEVEL_UT_HIGH,
-  };
-  th->level = levels[th->run->priority];
+  Priority priority = t->threads[thread].run->priority;
+  unsigned bit = (1u << thread) >> 1;
+  t->medium = (uint8_t)((t->medium & ~bit) | (priority == PRIO_MEDIUM ? bit : 0));
+  t->above_medium = (uint8_t)((t->above_medium & ~bit) | (priority == PRIO_HIGH ? bit : 0));
+}
+/* Those among these threads that rank highest, and their level. */
+static inline unsigned threads_ranking_highest(const Tile *t, unsigned threads, unsigned *level)
+{
+  unsigned micro = threads >> 1, high = micro & t->above_medium, medium = micro & t->medium;
+  unsigned highest = (high ? high : medium ? medium : micro) << 1;
+  *level = high ? LEVEL_UT_HIGH : medium ? LEVEL_UT_MEDIUM : LEVEL_UT_LOW;
+  if (!(threads & 1u << MAIN_THREAD) || (highest && t->main_level < *level))
+    return highest;
+  unsigned equal = highest && t->main_level == *level ? highest : 0;
+  *level = t->main_level;
+  return equal | 1u << MAIN_THREAD;
 }
 /* The level of a thread that issues. */
 static inline unsigned thread_level(const Tile *t, unsigned thread)
 {
-  return thread == MAIN_THREAD ? t->main_level : t->threads[thread].level;
+  unsigned bit = (1u << thread) >> 1;
+  return thread == MAIN_THREAD ? t->main_level : t->above_medium & bit ? LEVEL_UT_HIGH
+         : t->medium & bit ? LEVEL_UT_MEDIUM : LEVEL_UT_LOW;
 }
-/* Whether the thread issues rather than `best` (-1: none): strict priority between levels, round
- * robin from the last issued within one. */
-static inline bool thread_issues_before(const Tile *t, unsigned thread, int best)
+/* The one among the ready threads that issues: strict priority between levels, round robin from the
+ * last issued within one.  -1: none is ready. */
+static inline int tile_choose_thread(const Tile *t, unsigned ready)
 {
-  if (best < 0)
-    return true;
-  unsigned level = thread_level(t, thread), best_level = thread_level(t, (unsigned)best);
-  if (level != best_level)
-    return level > best_level;
-  unsigned last = t->last_issued[level];
-  return (thread + TILE_THREADS - last - 1) % TILE_THREADS <
-         ((unsigned)best + TILE_THREADS - last - 1) % TILE_THREADS;
+  unsigned level;
+  if (!(ready & (ready - 1)))
+    return ready ? __builtin_ctz(ready) : -1;
+  unsigned among = threads_ranking_highest(t, ready, &level);
+  unsigned last = t->last_issued[level], behind = among >> last >> 1;
+  return behind ? (int)last + 1 + __builtin_ctz(behind) : __builtin_ctz(among);
 }
 /* A control wavelet has torn down a color of the tile's router. */
 void tile_tear_down(Turn *turn, unsigned color);

@@ -382,7 +382,7 @@ static void begin_thread(Turn *turn, unsigned thread, VecRun *run)
   Tile *t = turn->tile;
   t->threads[thread] = (Thread){.run = run,
                                 .ready = turn->cycle + turn_pay(turn, TIMING_vector_start)};
-  thread_set_level(&t->threads[thread]);
+  thread_set_level(t, thread);
   t->vectors |= (uint16_t)(1u << thread);
   if (thread == MAIN_THREAD) {
     t->overlaps = overlap_allows(run, t->mem.cls, &turn->program->timing);
