@@ -115,8 +115,8 @@ LIBRARY = harness.ROOT / "stdlib"
 MODULES = ("reduce", "reduce_2d", "broadcast", "broadcast_any", "ring_reduce", "planned_allreduce",
            "stream_allreduce", "ring", "exchange", "butterfly", "scatter", "gather", "gather_2d",
            "allgather", "planned_allgather", "reduce_scatter", "ring_scatter",
-           "planned_reduce_scatter", "neighbours", "scan", "barrier", "alltoall", "alltoall_2d",
-           "alltoall_task", "alltoall_short", "alltoall_both", "packets")
+           "planned_reduce_scatter", "neighbours", "scan", "barrier", "steady_barrier", "alltoall",
+           "alltoall_2d", "alltoall_task", "alltoall_short", "alltoall_both", "packets")
 
 
 def param(text, name):

@@ -14,13 +14,15 @@ KINDS = ["allgather", "allgather_v", "reduce_scatter", "reduce_scatter_v", "scan
          "gather_v", "scatter_v", "two_way_scatter", "two_way_gather",
          "planned_allgather", "planned_reduce_scatter", "split_allreduce",
          "wide_allreduce", "stream_allreduce", "vector_allreduce", "alltoall_short",
-         "planned_alltoall", "alltoall_both", "gather", "scatter", "ring_reduce", "jump"]
+         "planned_alltoall", "alltoall_both", "gather", "scatter", "ring_reduce", "jump",
+         "steady_barrier"]
 (ALLGATHER, ALLGATHER_V, REDUCE_SCATTER, REDUCE_SCATTER_V, SCAN, EXSCAN, BARRIER, ALLTOALL,
  ALLTOALL_V, ALLTOALL_2D, BROADCAST_ANY, SHIFT_UP, SHIFT_DOWN, GATHER_V,
  SCATTER_V, TWO_WAY_SCATTER, TWO_WAY_GATHER, PLANNED_ALLGATHER,
  PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE, WIDE_ALLREDUCE,
  STREAM_ALLREDUCE, VECTOR_ALLREDUCE, ALLTOALL_SHORT,
- PLANNED_ALLTOALL, ALLTOALL_BOTH, GATHER, SCATTER, RING_REDUCE, JUMP) = range(30)
+ PLANNED_ALLTOALL, ALLTOALL_BOTH, GATHER, SCATTER, RING_REDUCE, JUMP,
+ STEADY_BARRIER) = range(31)
 TWO_WAYS = (TWO_WAY_SCATTER, TWO_WAY_GATHER)
 ALLREDUCES = (SPLIT_ALLREDUCE, WIDE_ALLREDUCE, STREAM_ALLREDUCE, VECTOR_ALLREDUCE)
 ALWAYS_WITH_TASK = (*TWO_WAYS, PLANNED_ALLGATHER, PLANNED_REDUCE_SCATTER, SPLIT_ALLREDUCE,
@@ -35,10 +37,10 @@ BY_VECTORS = (TWO_WAY_SCATTER, PLANNED_REDUCE_SCATTER, *ALLREDUCES)
 BY_HALVES = (ALLTOALL_SHORT, ALLTOALL_BOTH)
 RECTANGLE_EXCHANGES = (ALLTOALL_2D, ALLTOALL_SHORT, PLANNED_ALLTOALL, ALLTOALL_BOTH)
 EXCHANGES = (ALLTOALL, ALLTOALL_V, *RECTANGLE_EXCHANGES)
-OF_RECTANGLES = (BARRIER, BROADCAST_ANY, *RECTANGLE_EXCHANGES)
+OF_RECTANGLES = (BARRIER, STEADY_BARRIER, BROADCAST_ANY, *RECTANGLE_EXCHANGES)
 OF_PARTS = (ALLGATHER_V, REDUCE_SCATTER_V, GATHER_V, SCATTER_V)
 DEFAULTS = {"width": 4, "height": 1, "shape": lines.ROW, "kind": ALLGATHER, "element": 0,
-            "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0,
+            "operation": lines.ADD, "with_task": 0, "skew": 0, "late": 0, "steady": 0,
             "classes": 2, "scheme": WHOLE}
 CLOSED = 4               # shape besides those of collectives_run
 

@@ -333,7 +333,7 @@ def test_an_all_to_all_along_both_takes_lengths_and_tiles_as_they_come(tmp_path)
 
 
 def test_the_plan_of_an_all_to_all_takes_the_fastest_one(tmp_path):
-    """Four of eight sizes, others with each commit."""
+    """Or one that is at most 2 % slower.  Four of eight sizes, others with each commit."""
     sizes = ((7, 7, 1), (7, 7, 3), (7, 7, 8), (7, 7, 48), (6, 6, 2), (7, 4, 2), (8, 1, 30), (9, 2, 1))
     for width, height, n in harness.commit_random("fastest plan").permutation(sizes)[:4].tolist():
         cycles = [streams.cycles_of(streams.run(tmp_path, {
@@ -342,7 +342,7 @@ def test_the_plan_of_an_all_to_all_takes_the_fastest_one(tmp_path):
             for kind in (streams.PLANNED_ALLTOALL, streams.ALLTOALL_2D, *streams.BY_HALVES)
             if width <= 8 or kind not in streams.BY_HALVES
             if height > 1 or kind != streams.ALLTOALL_BOTH]
-        assert cycles[0] == min(cycles), (width, height, n)
+        assert cycles[0] <= 1.02 * min(cycles), (width, height, n)
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
@@ -377,13 +377,46 @@ def test_random_configurations(tmp_path, kind):
         streams.run(tmp_path, config, lengths, seed=i, arch=("wse2", "wse3")[i % 2])
 
 
+@pytest.mark.parametrize("kind", [streams.BARRIER, streams.STEADY_BARRIER])
 @pytest.mark.parametrize("width, height", [(7, 7), (1, 6), (5, 2)])
-def test_nobody_leaves_a_barrier_before_all_have_come(tmp_path, width, height):
-    stamps = streams.run(tmp_path, {"kind": streams.BARRIER, "shape": lines.RECTANGLE,
+def test_nobody_leaves_a_barrier_before_all_have_come(tmp_path, width, height, kind):
+    stamps = streams.run(tmp_path, {"kind": kind, "shape": lines.RECTANGLE,
                                     "width": width, "height": height, "skew": 300}, (0,) * 6)
     for call in stamps:
         assert call[:, 1].min() > call[:, 0].max()
         assert call[:, 1].max() - call[:, 1].min() <= 20
+
+
+def cycles_after_the_latest(folder, arch, settings, calls):
+    stamps = streams.run(folder, {"shape": lines.RECTANGLE, "skew": 300, **settings}, (3,) * calls,
+                         arch=arch)
+    return set(stamps[:, :, 1].max(axis=1) - stamps[:, :, 0].max(axis=1))
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_a_steady_barrier_takes_what_the_model_says_whichever_tile_comes_last(tmp_path, arch):
+    random = harness.commit_random(f"steady {arch}")
+    for width, height in ((2, 1), (1, 3), (2, 2), random.integers(2, 12, 2), random.integers(1, 9, 2)):
+        cycles = cycles_after_the_latest(tmp_path, arch, {
+            "kind": streams.STEADY_BARRIER, "width": int(width), "height": int(height)}, 12)
+        model = harness.run([harness.tool("wse-model"), "predict", "--op=barrier",
+                             "--pattern=steady", f"--grid={width}x{height}", "--len=1",
+                             f"--arch={arch}"]).out
+        assert cycles == {int(model)} or width * height == 1, (width, height)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_what_follows_a_steady_barrier_takes_the_same_cycles_in_each_call(tmp_path, arch):
+    settings = {"kind": streams.ALLGATHER, "shape": lines.ROW, "width": 6}
+    assert len(cycles_after_the_latest(tmp_path, arch, settings, 12)) > 1
+    assert len(cycles_after_the_latest(tmp_path, arch, {**settings, "steady": 1}, 12)) == 1
+
+
+@pytest.mark.long
+def test_a_steady_barrier_holds_tiles_of_long_lines_for_thousands_of_cycles(tmp_path):
+    """On wse3 by two operations, as one has no more elements."""
+    assert len(cycles_after_the_latest(tmp_path, "wse3", {
+        "kind": streams.STEADY_BARRIER, "width": 1, "height": 800}, 3)) == 1
 
 
 @pytest.mark.long
@@ -511,6 +544,8 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
      "two_way_cycle_tile(x, 0, 3, x, WEST, EAST, colors)", "two_way_gather", ""),
     ("the root and the tile must be tiles of the rectangle",
      "barrier_tile(2, 1, 2, 0, x, 0, two, two, colors[3])", "barrier", ""),
+    ("the root and the tile must be tiles of the rectangle",
+     "steady_barrier_tile(2, 1, 2, 0, x, 0, two, two, colors[3])", "steady_barrier", ""),
 ])
 def test_mistakes_are_told(tmp_path, text, role, module, params):
     assert re.search(re.escape(text), compiled(tmp_path, role, module, params))

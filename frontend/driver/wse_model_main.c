@@ -99,6 +99,7 @@ static void print_help(void)
        "                   completion task task-star, task-chain and so on; element by\n"
        "                   element, of i32, element-star, element-chain and so on;\n"
        "                   broadcast also any, from a root that the program chooses;\n"
+       "                   barrier also steady;\n"
        "                   allreduce also ring, butterfly, and as the library carries them\n"
        "                   out: library-ring, library-butterfly, exchange, split,\n"
        "                   stream\n"
