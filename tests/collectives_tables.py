@@ -127,7 +127,9 @@ def param(text, name):
     value, comment = found.group(1), re.sub(r"\s*\n\s*// ", " ", found.group(2) or "")
     lists = re.findall(r"\{ ([^{}]*) \}", value) or [value]
     by_machine = re.search(r"if \(@is_arch\(\"wse3\"\)\)", value)
-    return f"{lists[1]}; wse3: {lists[0]}" if by_machine else lists[0], comment
+    if not by_machine:
+        return lists[0], comment
+    return f"{' or '.join(reversed(lists[1:]))}; wse3: {lists[0]}", comment
 
 
 def defaults(_folder):
