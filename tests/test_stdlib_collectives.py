@@ -25,19 +25,19 @@ def expected(size, count, first_root, rounds):
     return {"shared": shared, "sums": sums, "gathered": gathered, "scattered": scattered}
 
 
-def run(tmp_path, arch, engine, vertical, size, count, first_root, rounds):
+def run(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **params):
     image = tmp_path / "o.bin"
     harness.compile(PROGRAM, image, f"--arch={arch}",
                     params={"size": size, "vertical": int(vertical), "count": count,
-                            "first_root": first_root, "rounds": rounds})
+                            "first_root": first_root, "rounds": rounds, **params})
     names = ("shared", "sums", "gathered", "scattered")
     harness.emu(image, f"--engine={engine}", "--launch=main",
                 *(f"--d2h={name}={tmp_path / name}.npy" for name in names))
     return {name: harness.load_npy(tmp_path / f"{name}.npy").reshape(size, -1) for name in names}
 
 
-def check(tmp_path, arch, engine, vertical, size, count, first_root, rounds):
-    found = run(tmp_path, arch, engine, vertical, size, count, first_root, rounds)
+def check(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **params):
+    found = run(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **params)
     for name, want in expected(size, count, first_root, rounds).items():
         numpy.testing.assert_array_equal(found[name], want, err_msg=name)
 
@@ -52,6 +52,12 @@ def test_rounds_with_every_root(tmp_path, arch, vertical, size, count, first_roo
 
 def test_the_reference_engine_agrees(tmp_path):
     check(tmp_path, "wse3", "reference", False, 6, 9, 2, 6)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("vertical", [False, True], ids=["row", "column"])
+def test_colors_in_descending_order(tmp_path, arch, vertical):
+    check(tmp_path, arch, "fast", vertical, 5, 4, 1, 5, descending="true")
 
 
 def test_a_broadcast_costs_its_length_and_distance(tmp_path):
