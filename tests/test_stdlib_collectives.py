@@ -266,6 +266,7 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ran = harness.cslc("layout.csl", "-o", "x.bin", cwd=tmp_path, expect=1)
     assert ran.err.count("error: ") == 1, ran.err
     assert "elements of collectives are floats and integers of 16 and 32 bits" in ran.err
+    assert f"pe.csl:3:11: note: '<collectives/{module}>' imported here with T = u8" in ran.err
 
 
 @pytest.mark.parametrize("done, count", [(10, 0), (9, 1)])

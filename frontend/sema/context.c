@@ -10,27 +10,28 @@ enum { CALLS_SHOWN = 8, IMPORTS_SHOWN = 3, PARAMS_SHOWN = 8, PARAM_TEXT_MOST = 2
 /* ---- where it happened ---------------------------------------------------------------------- */
 
 /* The chain of calls that made a function: its call, the call that made the caller, and so on;
- * their number. */
-static int note_instances(Sema *s, uint32_t func, int most)
+ * their number.  `last` gets the outermost. */
+static int note_instances(Sema *s, uint32_t func, int most, Span *last)
 {
   int n = 0;
   while (func != IR_NO_ID && s->funcs[func].instantiated_at.off != 0 && n < most) {
     const FuncInstance *f = &s->funcs[func];
-    diag_instantiated_here(s->diags, f->instantiated_at, sema_text(s, f->name));
+    *last = f->instantiated_at;
+    diag_instantiated_here(s->diags, *last, sema_text(s, f->name));
     n++;
-    for (uint32_t i = 0; i < f->n_inlined && n < most; i++, n++)
-      diag_called_here(s->diags, f->inlined[i].at, sema_text(s, f->inlined[i].name));
+    for (uint32_t i = 0; i < f->n_inlined && n < most; i++, n++) {
+      *last = f->inlined[i].at;
+      diag_called_here(s->diags, *last, sema_text(s, f->inlined[i].name));
+    }
     func = f->instantiated_by;
   }
   return n;
 }
 
-/* The calls that led to the point reached; whether another module has called the one at hand. What
- * a module calls itself when it is imported leaves the import to blame. */
-static bool note_calls(Sema *s)
+/* The calls that led to the point reached; the outermost, at offset 0 if there are none. */
+static Span note_calls(Sema *s)
 {
   int n = 0;
-  bool has_instances = false;
   Span last = {0, 0};
   for (const Frame *f = s->now.frame; f != NULL && n < CALLS_SHOWN && !f->is_declaration; f = f->up)
     if (f->called_at.off != 0 && f->called_at.off != last.off) {   /* recursion: once */
@@ -38,21 +39,19 @@ static bool note_calls(Sema *s)
       last = f->called_at;
       n++;
     } else if (f->is_emitted) {
-      n += note_instances(s, f->func, CALLS_SHOWN - n);
-      has_instances = true;
+      n += note_instances(s, f->func, CALLS_SHOWN - n, &last);
     }
-  bool is_own = !has_instances && last.off != 0 &&
-                source_file_of(s->session->sources, last.off).raw ==
-                  s->modules[s->now.module].ast->file.raw;
-  return n > 0 && !is_own;
+  return last;
 }
 
 static const char *short_value(Sema *s, PoolId value)
 {
   PoolKind kind = pool_kind(s->pool, value);
-  if (kind != PK_INT && kind != PK_FLOAT && kind != PK_BOOL_VALUE && kind != PK_STRING)
+  bool is_type = kind == PK_WELL_KNOWN_TYPE || kind == PK_INT_TYPE;
+  if (!is_type && kind != PK_INT && kind != PK_FLOAT && kind != PK_BOOL_VALUE && kind != PK_STRING)
     return NULL;
-  const char *text = value_text(s->pool, s->arena, value);
+  const char *text = is_type ? type_text(s->pool, s->arena, value)
+                             : value_text(s->pool, s->arena, value);
   if (strlen(text) > PARAM_TEXT_MOST)
     return NULL;
   return kind == PK_STRING ? arena_printf(s->arena, "\"%s\"", text) : text;
@@ -79,14 +78,18 @@ static const char *params_text(Sema *s, PoolId params)
   return text;
 }
 
-/* The imports that lead to the module at hand: what its parameters are may be to blame. */
-static void note_imports(Sema *s, bool is_called)
+/* The imports that lead to the module at hand: what its parameters are may be to blame.  Calls lead
+ * from that module to the one of the outermost call; imports lead on from there. */
+static void note_imports(Sema *s, Span outermost)
 {
   int shown = 0;
+  bool is_called = outermost.off != 0;
+  uint32_t caller = source_file_of(s->session->sources, outermost.off).raw;
   for (uint32_t m = s->now.module; m < arrlenu(s->modules) && s->modules[m].parent != IR_NO_ID &&
                                shown < IMPORTS_SHOWN; m = s->modules[m].parent) {
     const ModuleInstance *module = &s->modules[m];
     const char *params = params_text(s, module->params);
+    is_called = is_called && module->ast->file.raw != caller;
     if (params != NULL)
       diag_imported_with(s->diags, module->imported_at, sema_text(s, module->path), params);
     else if (!is_called)
