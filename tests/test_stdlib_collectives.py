@@ -269,6 +269,63 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     assert f"pe.csl:3:11: note: '<collectives/{module}>' imported here with T = u8" in ran.err
 
 
+# Modules without a task of their own, and the param that their start() then misses first.
+WITHOUT_TASKS = {
+    "reduce": ("lines.reduce_tile(x, 0, lines.reduce_plan(2, 0, lines.pattern.chain, 4, 0), x, WEST, EAST, "
+               "colors(2))", ".operation = 2", "4, &b", "step_task"),
+    "ring": ("paths.ring_tile(x, 0, 2, x, WEST, EAST, colors(3))", "", "4, &b", "step_task"),
+    "butterfly": ("paths.butterfly_tile(x, 0, 2, 2, x, WEST, EAST, colors(2))", ".scratch = &c",
+                  "4, &b", "step_task"),
+    "exchange": ("paths.exchange_tile(x, 0, x, if (x == 0) EAST else WEST, colors(2))",
+                 ".scratch = &c, .operation = 2", "4, &b", "step_task"),
+    "allgather": ("streams.allgather_tile(x, 0, 2, x, WEST, EAST, colors(2))", "", "2, &b, &c", "up_task"),
+    "alltoall": ("streams.alltoall_tile(x, 0, 2, x, WEST, EAST, colors(6))",
+                 ".output_queues = [2]u16{ 4, 5 }", "2, &b, &c", "forth_task"),
+    "scan": ("streams.scan_tile(x, 0, 2, x, WEST, EAST, colors(4))", "", "4, &b, &c", "step_task"),
+    "barrier": ("streams.barrier_tile(2, 1, 0, 0, x, 0, colors(2), [2]color{ @get_color(2), @get_color(3) }, "
+                "@get_color(4))", "", "", "step_task"),
+    "stream_allreduce": ("streams.stream_allreduce_tile(x, 0, 2, x, WEST, EAST, colors(3))",
+                         ".operation = 2", "4, &b", "end_task"),
+}
+
+
+@pytest.mark.parametrize("module", WITHOUT_TASKS)
+def test_a_task_of_the_modules_own_is_missing(tmp_path, module):
+    """One error that names the param, not that -1 is no task id."""
+    role, params, arguments, missing = WITHOUT_TASKS[module]
+    (tmp_path / "layout.csl").write_text(f"""
+const lines = @import_module("<collectives/layout>");
+const paths = @import_module("<collectives/paths>");
+const streams = @import_module("<collectives/streams>");
+fn colors(comptime n: u16) [n]color {{
+  var found: [n]color;
+  for (@range(u16, n)) |i| {{ found[i] = @get_color(i); }}
+  return found;
+}}
+layout {{
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {{ @set_tile_code(x, 0, "pe.csl", .{{ .role = {role} }}); }}
+}}
+""")
+    (tmp_path / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const m = @import_module("<collectives/{module}>", .{{ .role = role, .done_task = 9, {params} }});
+var b = @zeros([4]f32);
+var c = @zeros([4]f32);
+task main() void {{ m.start({arguments}); }}
+task done() void {{}}
+comptime {{
+  @bind_local_task(main, @get_local_task_id(8));
+  @bind_local_task(done, @get_local_task_id(9));
+  @activate(@get_local_task_id(8));
+}}
+""")
+    ran = harness.cslc("layout.csl", "-o", "x.bin", "--arch=wse3", cwd=tmp_path, expect=1)
+    assert ran.err.count("error: ") == 1, ran.err
+    assert f"start() needs the param {missing}, a local task id of the module's own" in ran.err
+    assert f"pe.csl:3:11: note: '<collectives/{module}>' imported here" in ran.err
+
+
 @pytest.mark.parametrize("done, count", [(10, 0), (9, 1)])
 def test_a_done_task_that_is_the_modules_own(tmp_path, done, count):
     """It would start itself for ever."""
