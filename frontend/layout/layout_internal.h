@@ -42,9 +42,9 @@ void lint_report_data_tasks(Diags *diags, const UnfedTask *tasks);
 
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 
-/* Tasks that instructions can activate or unblock, a bit each; all, where an id is not known.
- * runs: by function, whether it counts; NULL: each does. */
-uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind);
+/* Tasks that instructions can activate or unblock, a bit each; `unknown` where an id is not
+ * known. */
+uint64_t lint_tasks_of_code(const Sema *s, ActionKind kind, uint64_t unknown);
 /* fabric_ways of a function, found once. */
 const uint8_t *lint_ways(const Sema *s, const IrFunc *f);
 /* Marks the function and what it calls. */

@@ -3,8 +3,9 @@
 #include "frontend/layout/fabric.h"
 
 /* Tasks that the instruction can activate or unblock, itself or by operations with its DSD, a bit
- * each. */
-static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind kind)
+ * each; `unknown` where an id is not known. */
+static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind kind,
+                              uint64_t unknown)
 {
   Action action = {0};
   bool is_action = insn->field == DSRF_DONE || insn->field == DSRF_CONTROL;
@@ -12,13 +13,13 @@ static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind ki
     return setup_task_of(insn->u.desc->desc.done, kind) |
            setup_task_of(insn->u.desc->desc.on_control, kind);
   if (insn->op == IR_dsr_set && is_action)
-    return UINT64_MAX;
+    return unknown;
   bool sets = insn->op == IR_dsd_set && is_action;
   if (!sets && insn->op != (kind == ACT_ACTIVATE ? IR_activate : IR_unblock))
     return 0;
   const IrInsn *value = &f->insns[insn->args[sets].raw];
   if (value->op != IR_const)
-    return UINT64_MAX;
+    return unknown;
   if (!sets)
     return UINT64_C(1) << value->imm % MAX_TASK_IDS;
   return action_decode((uint16_t)value->imm, &action) ? setup_task_of(action, kind) : 0;
@@ -36,7 +37,8 @@ const uint8_t *lint_ways(const Sema *s, const IrFunc *f)
 }
 
 /* all: also of what does not run on this tile. */
-static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind, bool all)
+static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind, uint64_t unknown,
+                              bool all)
 {
   const uint8_t *ways = lint_ways(s, f);
   uint64_t tasks = 0;
@@ -44,17 +46,16 @@ static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind, b
     for (uint32_t i = 0; i < f->blocks[b].n_insns && (ways[b] || all); i++) {
       const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
       if (!insn->dead)
-        tasks |= tasks_of_insn(f, insn, kind);
+        tasks |= tasks_of_insn(f, insn, kind, unknown);
     }
   return tasks;
 }
 
-uint64_t lint_tasks_of_code(const Sema *s, const bool *runs, ActionKind kind)
+uint64_t lint_tasks_of_code(const Sema *s, ActionKind kind, uint64_t unknown)
 {
   uint64_t tasks = 0;
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
-    if (!runs || runs[n])
-      tasks |= tasks_of_func(s, &s->ir->funcs[n], kind, !runs);
+    tasks |= tasks_of_func(s, &s->ir->funcs[n], kind, unknown, true);
   return tasks;
 }
 
@@ -103,7 +104,7 @@ bool *lint_running_functions(Sema *s, const bool *apart)
     for (uint32_t f = 0; f < ir->n_funcs; f++)
       if (runs[f] && !counted[f]) {
         counted[f] = true;
-        started |= tasks_of_func(s, &ir->funcs[f], ACT_ACTIVATE, false);
+        started |= tasks_of_func(s, &ir->funcs[f], ACT_ACTIVATE, UINT64_MAX, false);
       }
   } while (started != before);
   return runs;

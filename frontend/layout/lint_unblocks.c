@@ -62,15 +62,17 @@ static void check_operations(Sema *s, const IrFunc *f, NamedIds named)
     }
 }
 
-static uint64_t named_tasks(const Sema *s, ActionKind kind)
+/* Those that the program names, and `unknown` where it computes an id. */
+static uint64_t named_tasks(const Sema *s, ActionKind kind, uint64_t unknown)
 {
-  return setup_tasks_beside_code(s, kind) | lint_tasks_of_code(s, NULL, kind);
+  return setup_tasks_beside_code(s, kind) | lint_tasks_of_code(s, kind, unknown);
 }
 
+/* A computed id may be any: it may unblock the task, and it may activate another one. */
 static void warn_of_blocked(Sema *s)
 {
-  uint64_t activated = s->setup->active | named_tasks(s, ACT_ACTIVATE);
-  uint64_t stuck = s->setup->blocked & activated & ~named_tasks(s, ACT_UNBLOCK);
+  uint64_t activated = s->setup->active | named_tasks(s, ACT_ACTIVATE, 0);
+  uint64_t stuck = s->setup->blocked & activated & ~named_tasks(s, ACT_UNBLOCK, UINT64_MAX);
   for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *task = &s->setup->tasks[id];
     if (task->kind != TASK_LOCAL || !(stuck & bit_of(id)))
@@ -83,7 +85,8 @@ static void warn_of_blocked(Sema *s)
 void lint_unblocks(Sema *s)
 {
   warn_of_blocked(s);
-  NamedIds named = {blocked_ids(s), s->setup->active | named_tasks(s, ACT_ACTIVATE)};
+  NamedIds named = {blocked_ids(s),
+                    s->setup->active | named_tasks(s, ACT_ACTIVATE, UINT64_MAX)};
   const bool *runs = lint_running_functions(s, NULL);
   for (uint32_t f = 0; f < s->ir->n_funcs; f++)
     if (runs[f])
