@@ -146,6 +146,21 @@ def test_products_gather_while_they_multiply(dtype, arch):
             check_copies(product)
 
 
+def test_the_second_matrix_may_have_more_padding():
+    mesh = wse_mesh.Mesh(2, 2)
+    left = numpy.arange(12, dtype=numpy.float32).reshape(4, 3)
+    factor = mesh.distribute(left.T, (None, "x"), page=(3, None))
+    for columns_over in ("x", None):
+        product = mesh.distribute(left, ("y", columns_over)).product(factor)
+        numpy.testing.assert_array_equal(product.numpy(), left @ left.T)
+
+
+def test_arrays_in_the_other_byte_order():
+    array = numpy.arange(12, dtype=">f4").reshape(3, 4)
+    tensor = wse_mesh.Mesh(2, 1).distribute(array, wse_mesh.COLUMNS)
+    numpy.testing.assert_array_equal(tensor.gather().shard(0, 0)[:3, :4], array)
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_a_product_hides_waits_of_the_gather(arch):
     """The words take the processor's cycles, but nothing waits for them."""
@@ -239,7 +254,22 @@ def product(mesh, a, b, page=(1, 1), layout=(None, "x")):
      lambda mesh, a: mesh.partial({(0, 0): a})),
     ("that of tile .1, 0. is .1, 1., that of tile .0, 0. .4, 6.",
      lambda mesh, a: mesh.partial({**{tile: a for tile in mesh.tiles()}, (1, 0): a[:1, :1]})),
+    ("one type; that of tile .1, 0. is float32, that of tile .0, 0. int16",
+     lambda mesh, a: mesh.partial({(0, 0): a, (1, 0): a.astype(numpy.float32)})),
+    ("2, 0. is not a tile of the mesh of 2 x 1",
+     lambda mesh, a: mesh.partial({(x, 0): a for x in range(3)})),
+    ("a dictionary .*, not list", lambda mesh, a: mesh.partial([a, a])),
+    ("rows of different lengths", lambda mesh, a: mesh.distribute([[1, 2], [3]], wse_mesh.ROWS)),
     ("a page has two sizes", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS, (0, 2))),
+    ("a page has two sizes", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS, 2)),
+    ("a page has two sizes", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS, (1.5, 1))),
+    ("a page has two sizes", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS, (None, 1))),
+    ("a layout names for each of two dimensions", lambda mesh, a: mesh.distribute(a, (3, None))),
+    ("a layout names for each of two dimensions", lambda mesh, a: mesh.distribute(a, None)),
+    ("a layout names for each of two dimensions", lambda mesh, a: mesh.distribute(a, "xy")),
+    ("has dimensions 0 and 1", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(0.0)),
+    ("dimension 0 or 1, or PAGES, over axis",
+     lambda mesh, a: mesh.distribute(a, (None, None)).reduce_scatter(0, ["x"])),
     ("nothing to gather", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(1)),
     ("has dimensions 0 and 1", lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).all_gather(3)),
     ("pages are not divided",
@@ -265,6 +295,12 @@ def product(mesh, a, b, page=(1, 1), layout=(None, "x")):
      lambda mesh, a: mesh.distribute(a, wse_mesh.REPLICATED).all_reduce("z")),
     ("is not a tile of the mesh",
      lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).send((0, 0), (2, 0))),
+    ("0 is not a tile of the mesh",
+     lambda mesh, a: mesh.distribute(a, wse_mesh.ROWS).send(0, (1, 0))),
+    ("a product takes two matrices that are distributed over one mesh",
+     lambda mesh, a: mesh.distribute(a, (None, "x")).product(a.T)),
+    ("a mesh has 1 x 1 tiles at least, not '2' x 3", lambda mesh, a: wse_mesh.Mesh("2", 3)),
+    ("the machine is one of wse2, wse3, not 'wse4'", lambda mesh, a: wse_mesh.Mesh(2, 3, "wse4")),
     ("divide the array over more tiles",
      lambda mesh, a: mesh.distribute(numpy.zeros((400, 400), numpy.int16), wse_mesh.REPLICATED)),
     ("a mesh has 1 x 1 tiles at least", lambda mesh, a: wse_mesh.Mesh(0, 3)),

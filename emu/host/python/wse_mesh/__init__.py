@@ -20,6 +20,7 @@ it took.  The tools are found on the PATH, as for cs_python.
 """
 import itertools
 import json
+import numbers
 import shutil
 import subprocess
 import tempfile
@@ -35,6 +36,7 @@ INTERLEAVED = (None, None, "xy")
 PAGES = 2                      # what the third axis of a layout divides
 
 _TYPES = ["float32", "float16", "int16", "uint16", "int32", "uint32"]
+_ARCHS = ["wse2", "wse3"]
 _OPERATIONS = ["add", "max", "min", "mul"]
 _ALL_GATHER, _REDUCE_SCATTER, _ALL_REDUCE, _EXCHANGE, _SLICE, _SEND = range(6)
 _AXES = {"x": 0, "y": 1, "xy": 2}
@@ -61,28 +63,46 @@ def _run(command):
     return done
 
 
+def _is_axis(axis):
+    return isinstance(axis, str) and axis in _AXES
+
+
+def _is_size(number):
+    return isinstance(number, numbers.Integral) and number >= 1
+
+
 def _checked(layout):
     """The three axes of a layout."""
-    used = "".join(axis or "" for axis in layout)
-    if len(layout) not in (2, 3) or any(axis not in (None, *_AXES) for axis in layout) \
-            or len(set(used)) != len(used):
+    axes = tuple(layout) if isinstance(layout, (tuple, list)) else ()
+    named = [axis for axis in axes if axis is not None]
+    is_known = len(axes) in (2, 3) and all(map(_is_axis, named))
+    used = "".join(named) if is_known else ""
+    if not is_known or len(set(used)) != len(used):
         raise MeshError("a layout names for each of two dimensions 'x', 'y', 'xy' or None, and may "
                         f"name a third axis for pages; no axis twice; not {layout!r}")
-    return (*layout, None)[:3]
+    return (*axes, None)[:3]
 
 
-def _check_array(array):
+def _array_of(value):
+    """A numpy array that tiles can have, in the byte order of the machine."""
+    try:
+        array = numpy.asarray(value)
+    except ValueError:
+        raise MeshError("the array has rows of different lengths: pass a numpy array") from None
     if array.ndim != 2 or array.dtype.name not in _TYPES:
         raise MeshError(f"arrays have two dimensions and one of the types {', '.join(_TYPES)}; "
-                        f"this one has {array.ndim} and {array.dtype}")
+                        f"this one has {array.ndim} and {array.dtype}: convert it with .astype")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 class Mesh:
     """width x height tiles; arch is that of the machine."""
 
     def __init__(self, width, height, arch="wse3"):
-        if width < 1 or height < 1:
-            raise MeshError(f"a mesh has 1 x 1 tiles at least, not {width} x {height}")
+        if not _is_size(width) or not _is_size(height):
+            raise MeshError(f"a mesh has 1 x 1 tiles at least, not {width!r} x {height!r}")
+        if arch not in _ARCHS:
+            raise MeshError(f"the machine is one of {', '.join(_ARCHS)}, not {arch!r}")
         self.width, self.height, self.arch = width, height, arch
 
     def tiles(self):
@@ -98,9 +118,8 @@ class Mesh:
 
     def distribute(self, array, layout, page=(1, 1)):
         """A numpy array of two dimensions, divided."""
-        array = numpy.asarray(array)
         _checked(layout)
-        _check_array(array)
+        array = _array_of(array)
         empty = ShardedTensor(self, array.shape, array.dtype, layout, page)
         rows, columns = empty.padded
         padded = numpy.zeros((rows, columns), array.dtype)
@@ -109,19 +128,28 @@ class Mesh:
 
     def partial(self, arrays, page=(1, 1)):
         """An array of the same shape on each tile, {(x, y): array}: what is to be reduced."""
+        if not isinstance(arrays, dict):
+            raise MeshError("the arrays of the tiles are a dictionary {(x, y): array}, not "
+                            f"{type(arrays).__name__}")
         for tile in self.tiles():
             if tile not in arrays:
                 raise MeshError(f"every tile of the mesh needs an array, and tile {tile} has none")
-        first = numpy.asarray(arrays[0, 0])
-        _check_array(first)
+        others = set(arrays) - set(self.tiles())
+        if others:
+            raise MeshError(f"{others.pop()!r} is not a tile of the mesh of {self.width} x "
+                            f"{self.height}")
+        first = _array_of(arrays[0, 0])
         empty = ShardedTensor(self, first.shape, first.dtype, REPLICATED, page)
         shards = {}
         for tile in self.tiles():
             shards[tile] = numpy.zeros(empty.local, first.dtype)
-            part = numpy.asarray(arrays[tile])
+            part = _array_of(arrays[tile])
             if part.shape != first.shape:
                 raise MeshError(f"the arrays of all tiles have one shape; that of tile {tile} is "
                                 f"{part.shape}, that of tile (0, 0) {first.shape}")
+            if part.dtype != first.dtype:
+                raise MeshError(f"the arrays of all tiles have one type; that of tile {tile} is "
+                                f"{part.dtype}, that of tile (0, 0) {first.dtype}")
             shards[tile][:first.shape[0], :first.shape[1]] = part
         return empty.with_shards(shards)
 
@@ -131,7 +159,8 @@ class ShardedTensor:
     tile has of it."""
 
     def __init__(self, mesh, shape, dtype, layout, page):
-        if len(page) != 2 or page[0] < 1 or page[1] is not None and page[1] < 1:
+        if not isinstance(page, (tuple, list)) or len(page) != 2 or not _is_size(page[0]) \
+                or page[1] is not None and not _is_size(page[1]):
             raise MeshError("a page has two sizes of 1 or more, the second may be None for whole "
                             f"rows; not {page!r}")
         self.mesh, self.shape, self.dtype = mesh, tuple(shape), numpy.dtype(dtype)
@@ -232,10 +261,10 @@ class ShardedTensor:
             "axis": _AXES[axis], "kind": kind, "element": _TYPES.index(self.dtype.name),
             "operation": _OPERATIONS.index(operation), "words": self.local[0] * self.local[1],
             "part": part, "runs_apart": runs[0], "runs_joined": runs[1], "from_x": from_x,
-            "from_y": from_y, "to_x": to_x, "to_y": to_y}, {"data": self})
+            "from_y": from_y, "to_x": to_x, "to_y": to_y}, {"data": self._all_memory()})
 
     def _after(self, program, params, before):
-        """This, with what the tiles have after a run of a program; `before` are its arrays."""
+        """This, with what the tiles have after a run of a program; `before` is what they had."""
         mesh = self.mesh
         params = {"width": mesh.width, "height": mesh.height, **params}
         with tempfile.TemporaryDirectory(prefix="wse_mesh-") as folder:
@@ -244,8 +273,8 @@ class ShardedTensor:
             _run([_tool("cslc"), str(Path(__file__).parent / program), "-o", str(image),
                   f"--arch={mesh.arch}",
                   "--params=" + ",".join(f"{k}:{v}" for k, v in params.items())])
-            for name, tensor in before.items():
-                numpy.save(folder / f"{name}.npy", tensor._all_memory())
+            for name, words in before.items():
+                numpy.save(folder / f"{name}.npy", words)
             _run([_tool("wse-emu"), str(image),
                   *(f"--h2d={name}={folder / name}.npy" for name in before), "--run",
                   f"--d2h=result={folder / 'result.npy'}", f"--stats={stats}"])
@@ -263,7 +292,7 @@ class ShardedTensor:
         return words
 
     def _divided(self, dim):
-        if dim not in (0, 1, PAGES):
+        if not isinstance(dim, numbers.Integral) or dim not in (0, 1, PAGES):
             raise MeshError(f"an array has dimensions 0 and 1, and PAGES, not {dim!r}")
         axis = self.axes[dim]
         if axis is None:
@@ -287,7 +316,7 @@ class ShardedTensor:
 
     def _undivided(self, dim, axis):
         """The layout with dimension `dim` divided, and the part of a tile."""
-        if axis not in _AXES or dim not in (0, 1, PAGES):
+        if not _is_axis(axis) or not isinstance(dim, numbers.Integral) or dim not in (0, 1, PAGES):
             raise MeshError("dimension 0 or 1, or PAGES, over axis 'x', 'y' or 'xy', "
                             f"not {dim!r} over {axis!r}")
         layout = self._with(dim, axis)
@@ -303,7 +332,7 @@ class ShardedTensor:
 
     def all_reduce(self, axis, operation="add"):
         """The tiles of an axis combine what they have; all get the result."""
-        if axis not in _AXES:
+        if not _is_axis(axis):
             raise MeshError(f"the axis is 'x', 'y' or 'xy', not {axis!r}")
         return self._device(_ALL_REDUCE, axis, self.axes,
                             self.local[0] * self.local[1] // self.mesh.size(axis),
@@ -356,7 +385,7 @@ class ShardedTensor:
     def send(self, source, target):
         """What tile `source` has, also on tile `target`, instead of what that had."""
         for tile in (source, target):
-            if tuple(tile) not in self.shards:
+            if not isinstance(tile, (tuple, list)) or tuple(tile) not in self.shards:
                 raise MeshError(f"{tile!r} is not a tile of the mesh of {self.mesh.width} x "
                                 f"{self.mesh.height}")
         return self._device(_SEND, "xy", self.axes, self.local[0] * self.local[1],
@@ -375,13 +404,16 @@ class ShardedTensor:
             "axis": _AXES[axis], "gathers": int(gathers), "element": _TYPES.index(self.dtype.name),
             "rows": self.local[0], "inner": self.local[1], "columns": other.local[1],
             "rows_at_once": min(max(1, _SLICE_ELEMENTS // whole_row), self.local[0])},
-            {"data": self, "other": other})
+            {"data": self._all_memory(),
+             # Larger pages may have padded it with more rows.
+             "other": other._all_memory()[..., :whole_row * other.local[1]]})
 
     def _check_product(self, other):
         """The axis over which the columns of the product are divided."""
-        if self.mesh is not other.mesh or self.dtype != other.dtype \
-                or self.dtype.name not in ("float32", "float16"):
-            raise MeshError("a product takes two matrices of float32 or of float16 on one mesh, not "
+        if not isinstance(other, ShardedTensor) or self.mesh is not other.mesh:
+            raise MeshError("a product takes two matrices that are distributed over one mesh")
+        if self.dtype != other.dtype or self.dtype.name not in ("float32", "float16"):
+            raise MeshError("a product takes two matrices of float32 or of float16, not "
                             f"{self.dtype} and {other.dtype}")
         if self.shape[1] != other.shape[0]:
             raise MeshError("a matrix has as many columns as the one that it is multiplied by has "
