@@ -196,6 +196,31 @@ def test_a_rank_that_the_communicator_does_not_have(tmp_path, call):
     assert re.search(r"called at \S*pe\.csl:7$", ran.err, re.M), ran.err
 
 
+@pytest.mark.parametrize("sender, receiver", [(0, 1), (0, 2), (2, 1)])
+@pytest.mark.parametrize("nowhere", [3, 40000])
+def test_a_rank_that_sends_nothing_names_no_rank(tmp_path, sender, receiver, nowhere):
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(TILE + """
+        var v = [2]f32{ 5.0, 6.0 };
+        export var got = @zeros([2]f32);
+        var nowhere: u16 = %d;
+        task main() void {
+          if (mpi.rank == %d) {
+            mpi.sendrecv(&v, 2, %d, &got);
+          } else {
+            mpi.sendrecv(&v, 0, nowhere, &got);
+          }
+        }
+        comptime {
+          @bind_local_task(main, @get_local_task_id(8));
+          @activate(@get_local_task_id(8));
+        }""" % (nowhere, sender, receiver))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "x.bin", params={"first": 0})
+    ran = harness.emu(tmp_path / "x.bin", "--check=memory", "--run", "--print=got")
+    assert ran.out.splitlines() == [
+        f"got@{rank},0: {'{ 5, 6 }' if rank == receiver else '{ 0, 0 }'}" for rank in range(3)], ran.out
+
+
 @pytest.mark.parametrize("way, size, options, text", [
     ("row", 4, "", "the row has more ranks than the rectangle has columns"),
     ("column", 2, "", "the column has more ranks than the rectangle has rows"),
