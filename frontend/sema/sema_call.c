@@ -198,7 +198,9 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
   bool has_comptime_type = !pool_is_none(type) && type_is_comptime_only(s->pool, type);
   bool must_be_known = p->is_comptime || b->folds || has_comptime_type;
   Operand o = arg_operand(s, src, i, type, must_be_known);
-  if (operand_is_poison(o) && diags_error_count(s->diags) > errors) {
+  /* An error in a function that the argument calls has nothing to do with the parameter. */
+  bool is_argument = src->nodes == NULL || diags_last_is_in(s->diags, src->nodes->at[i]->span);
+  if (operand_is_poison(o) && diags_error_count(s->diags) > errors && is_argument) {
     if (p->is_comptime)
       note_parameter(s, p);
     else if (has_comptime_type)

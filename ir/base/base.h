@@ -298,6 +298,8 @@ void diags_raise(Diags *diags);
 /* Was the error or warning that was reported last recorded, or was it known already?  Notes that
  * take long to find are not looked for in vain. */
 bool diags_takes_notes(const Diags *diags);
+/* Does the error or warning that was reported last stand in the span? */
+bool diags_last_is_in(const Diags *diags, Span span);
 /* The text that, in the place of `span`, would do what the note (or head) recorded last asks for;
  * for editors, in JSON only. */
 void diags_fix(Diags *diags, Span span, const char *text);

@@ -239,6 +239,15 @@ bool diags_takes_notes(const Diags *diags)
   return !diags->drop_notes;
 }
 
+bool diags_last_is_in(const Diags *diags, Span span)
+{
+  size_t last = arrlenu(diags->records);
+  while (last > 0 && diags->records[last - 1]->severity == SEV_NOTE)
+    last--;
+  uint32_t at = last > 0 ? diags->records[last - 1]->span.off : 0;
+  return last > 0 && at >= span.off && at <= span.off + span.len;
+}
+
 void diags_fix(Diags *diags, Span span, const char *text)
 {
   if (diags->drop_notes || arrlenu(diags->records) == 0)
