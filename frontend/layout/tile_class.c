@@ -406,7 +406,7 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
 static bool analyse_program(Sema *s, ClassAnalysis *a)
 {
   Diags *diags = s->diags;
-  size_t errors = diags_error_count(diags);
+  size_t errors = diags_errors_met(diags);
   const TileUnit *unit = a->unit;
   const char *path = source_path(s->session->sources, unit->ast->file);
   s->ir->source = path;
@@ -419,12 +419,12 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
   setup_reference(s);
   sema_compile_pending(s);
   setup_choose_queues(s);
-  if (diags_error_count(diags) > errors)
+  if (diags_errors_met(diags) > errors)
     return false;
   sema_finish(s);
   setup_finish(s);
   release_look_at_imports(s);
-  if (diags_error_count(diags) > errors)
+  if (diags_errors_met(diags) > errors)
     return false;
   lint_program(s);
   lint_endless(s);
@@ -433,7 +433,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
   lint_launches(s);
   lint_locals(s);
   lint_loops(s);
-  return diags_error_count(diags) == errors;
+  return diags_errors_met(diags) == errors;
 }
 
 static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)

@@ -308,6 +308,9 @@ void diags_show_all(Diags *diags);
 /* Drops what was recorded under the id and not printed; it no longer counts. */
 void diags_drop(Diags *diags, const char *id);
 size_t diags_error_count(const Diags *diags);
+/* The same with those that were not recorded because they are known already: what this grows by
+ * says whether a part of the program has errors, although another part may have had them first. */
+size_t diags_errors_met(const Diags *diags);
 size_t diags_warning_count(const Diags *diags);
 /* Prints what has not been printed yet:
  *   file:line:col: error: text [id]

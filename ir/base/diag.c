@@ -38,6 +38,7 @@ struct Diags {
   Record *seen;             /* uthash over all heads, printed ones too */
   size_t n_printed;         /* of records, a prefix */
   size_t n_errors, n_warnings, n_errors_printed;
+  size_t n_repeats;         /* errors that were not recorded: known already, or consequences */
   bool warnings_are_errors;
   bool drop_notes;          /* the last head was not recorded: its notes go with it */
   DiagHook *hook;           /* adds the context notes of a head */
@@ -102,6 +103,11 @@ void diags_warnings_are_errors(Diags *diags, bool on)
 size_t diags_error_count(const Diags *diags)
 {
   return diags->n_errors;
+}
+
+size_t diags_errors_met(const Diags *diags)
+{
+  return diags->n_errors + diags->n_repeats;
 }
 
 size_t diags_warning_count(const Diags *diags)
@@ -205,6 +211,7 @@ void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args,
     return;
   if (is_head && is_consequence(diags, args, n_args)) {
     diags->drop_notes = true;
+    diags->n_repeats += row->severity == SEV_ERROR;
     arena_reset(diags->scratch);
     return;
   }
@@ -212,8 +219,10 @@ void diag_emit(Diags *diags, const DiagRow *row, Span span, const DiagArg *args,
   arena_reset(diags->scratch);
   if (is_head) {
     diags->drop_notes = !is_new_head(diags, record);
-    if (diags->drop_notes)
+    if (diags->drop_notes) {
+      diags->n_repeats += record->severity == SEV_ERROR;
       return;
+    }
     count_head(diags, record, 1);
   }
   arrput(diags->records, record);
@@ -310,6 +319,8 @@ void diags_rewind(Diags *diags, size_t mark)
     HASH_DELETE(hh, diags->seen, record);
     count_head(diags, record, -1);
   }
+  if (diags->n_errors == 0)
+    diags->n_repeats = 0;
   diags->drop_notes = false;
 }
 

@@ -149,6 +149,7 @@ static void duplicates_vanish_with_their_notes(void **state)
   }
   diag_t_name(f->diags, span_of(f, "last"), "another");
   assert_int_equal(diags_error_count(f->diags), 2);
+  assert_int_equal(diags_errors_met(f->diags), 4);
   assert_flushed(f, "pe.csl:4:1: error: 'last' is not declared [t_name]\n"
                     "last\n"
                     "^~~~\n"
@@ -265,6 +266,16 @@ static void rewinding_forgets(void **state)
   assert_int_equal(diags_error_count(f->diags), 1);
   diag_t_name(f->diags, (Span){0, 0}, "x");          /* no duplicate: it was forgotten */
   assert_flushed(f, "error: 'x' is not declared [t_name]\n");
+}
+
+static void rewinding_forgets_repeats_of_what_is_forgotten(void **state)
+{
+  Fixture *f = *state;
+  diag_t_plain(f->diags, (Span){0, 0});
+  diag_t_plain(f->diags, (Span){0, 0});
+  assert_int_equal(diags_errors_met(f->diags), 2);
+  diags_rewind(f->diags, 0);
+  assert_int_equal(diags_errors_met(f->diags), 0);
 }
 
 static void arguments_are_boxed_by_type(void **state)
@@ -410,6 +421,7 @@ int main(void)
     TEST(exactly_twenty_errors_are_not_too_many),
     TEST(warnings_can_be_errors),
     TEST(rewinding_forgets),
+    TEST(rewinding_forgets_repeats_of_what_is_forgotten),
     TEST(arguments_are_boxed_by_type),
     TEST(braces_in_arguments_stay),
     TEST(json_is_one_object_a_line),
