@@ -182,6 +182,16 @@ def test_gemv_mistakes(tmp_path, change, text):
     assert text in compile_gemv(tmp_path, case, expect=1).err
 
 
+@pytest.mark.parametrize("scaled, call, text", [
+    ("true", "run()", "the plan has .scaled = true: call run_scaled(alpha, beta)"),
+    ("false", "run_scaled(2, 3)", "the plan has .scaled = false: call run()")])
+def test_gemv_by_a_plan_for_the_other_call(tmp_path, scaled, call, text):
+    """Without an error, factors would count for nothing."""
+    layout = GEMV_LAYOUT.format(**vars(Gemv(10, 10, 3, 4)), scaled=scaled, arguments="")
+    tile = GEMV_TILE.format(parameters="", call=call)
+    assert text in compile_program(tmp_path, layout, tile, "wse2", expect=1).err
+
+
 GER_LAYOUT = """
 const blas = @import_module("<blas/vector_layout>");
 const plan = blas.ger(.{{
