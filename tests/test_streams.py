@@ -332,6 +332,47 @@ def test_an_all_to_all_along_both_takes_lengths_and_tiles_as_they_come(tmp_path)
                     arch=("wse2", "wse3")[size % 2])
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("n, usual, element", [(1, 1, "f32"), (2, 8, "f32"), (2, 1, "i16"), (1, 3, "u16")])
+def test_a_single_word_of_a_part_is_one_of_the_vector(tmp_path, arch, n, usual, element):
+    """One axis has nothing to send then. It sends words that no tile uses, and takes none of them from
+    behind the program's arrays."""
+    (tmp_path / "layout.csl").write_text("""
+const streams = @import_module("<collectives/streams>");
+const on = [12]color{
+  @get_color(0), @get_color(1), @get_color(2), @get_color(3), @get_color(4), @get_color(5),
+  @get_color(6), @get_color(7), @get_color(8), @get_color(9), @get_color(12), @get_color(13)
+};
+layout {
+  @set_rectangle(3, 2);
+  for (@range(u16, 3)) |x| {
+    for (@range(u16, 2)) |y| {
+      @set_tile_code(x, y, "pe.csl", .{ .role = streams.alltoall_both_tile(3, 2, x, y, %d, on) });
+    }
+  }
+}
+""" % usual)
+    (tmp_path / "pe.csl").write_text("""
+param role: comptime_struct;
+const T = %s;
+const exchange = @import_module("<collectives/alltoall_both>", .{
+  .role = role, .T = T, .usual = %d, .first_task = 10, .done_task = 9
+});
+var recv = @zeros([%d]T);
+var scratch = @zeros([%d]T);
+var send = @zeros([%d]T);
+task main() void { exchange.start(%d, &send, &scratch, &recv); }
+task done() void {}
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @bind_local_task(done, @get_local_task_id(9));
+  @activate(@get_local_task_id(8));
+}
+""" % (element, usual, 6 * n, 6 * n, 6 * n, n))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
+    assert not harness.emu(tmp_path / "o.bin", "--check=memory", "--run").err
+
+
 def test_the_plan_of_an_all_to_all_takes_the_fastest_one(tmp_path):
     """Or one that is at most 2 % slower.  Four of eight sizes, others with each commit."""
     sizes = ((7, 7, 1), (7, 7, 3), (7, 7, 8), (7, 7, 48), (6, 6, 2), (7, 4, 2), (8, 1, 30), (9, 2, 1))
