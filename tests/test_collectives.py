@@ -620,16 +620,24 @@ def test_wrong_calls_are_told(tmp_path, module, role, params, calls, says, arch)
     assert says in err and re.search(r"called at \S*pe\.csl:11", err), err
 
 
+ALLTOALLS = "call.start(1, a, &data2, b); call.start(1, a, &data2, b);"
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
-@pytest.mark.parametrize("module, role", [
-    ("alltoall_task", "streams.alltoall_task_tile(5, 1, x, 0, 2, colors(8))"),
-    ("alltoall_short", "streams.alltoall_short_tile(5, 1, x, 0, 1, colors(12))")])
-def test_calls_that_overlap_merge_activations(tmp_path, module, role, arch):
+@pytest.mark.parametrize("module, role, params, calls", [
+    ("alltoall_task", "streams.alltoall_task_tile(5, 1, x, 0, 2, colors(8))", ".first_task = 11",
+     ALLTOALLS),
+    ("alltoall_short", "streams.alltoall_short_tile(5, 1, x, 0, 1, colors(12))", ".first_task = 11",
+     ALLTOALLS),
+    ("planned_alltoall", "streams.planned_alltoall_tile(5, 1, x, 0, 1, colors(12))", ".first_task = 11",
+     ALLTOALLS),
+    ("butterfly", "paths.butterfly_tile(x, 0, 5, 2, x, WEST, EAST, colors(2))",
+     ".step_task = 9, .scratch = &data2", "call.start(4, a); call.start(4, b);")])
+def test_calls_that_overlap_merge_activations(tmp_path, module, role, params, calls, arch):
     """An assertion would take 4 to 8 cycles of each call, so the emulator's check reports it."""
     (tmp_path / "layout.csl").write_text(WRONG_LAYOUT % role)
-    calls = "call.start(1, a, &data2, b); call.start(1, a, &data2, b);"
     (tmp_path / "pe.csl").write_text("var data2 = @zeros([20]f32);\n" + WRONG_TILE % (
-        module, ".first_task = 11, .done_task = 10", calls))
+        module, f"{params}, .done_task = 10", calls))
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
     err = harness.emu(tmp_path / "o.bin", "--run", "--check=tasks", expect=2).err
     assert "[ACTIVATION_MERGED]" in err or "[MICROTHREAD_BUSY]" in err, err
