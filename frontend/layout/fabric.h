@@ -63,9 +63,10 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
                         uint64_t *bits);
 /* By block of the function, which has some: WAYS_REACHED if a run can come to it, and a bit for
  * each target of its end that can come next. A branch has one if its condition is the same in every
- * run, such as what a function makes of a parameter. */
+ * run, such as what a function makes of a parameter.
+ * unwritten: by global, whether it always holds what it holds at the start; NULL: not known. */
 enum { WAYS_REACHED = 0x80 };
-const uint8_t *fabric_ways(const IrModule *m, const IrFunc *f, Arena *arena);
+const uint8_t *fabric_ways(const IrModule *m, const bool *unwritten, const IrFunc *f, Arena *arena);
 /* Bits of the floats that a vector operation sends or receives; 0: they are no floats, or may be
  * other numbers, since @fmovs moves any words. */
 uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send);

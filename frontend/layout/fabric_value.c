@@ -1,13 +1,18 @@
-/* Values in code that are the same in every run: constants, and what calls make of constants, such
- * as the payload that a function of <control> puts together. This file runs the code, for a bounded
- * number of instructions, with scalar variables. */
+/* Values in code that are the same in every run: constants, variables that nothing writes, and what
+ * calls make of those, such as the payload that a function of <control> puts together. This file
+ * runs the code, for a bounded number of instructions, with scalar variables. */
 #include "frontend/layout/fabric.h"
 
 #include <string.h>
 
 enum { VALUE_STEPS = 2000, VALUE_DEPTH = 8 };
 
-typedef struct { const IrModule *m; Arena *arena; unsigned steps; } Evaluator;
+typedef struct {
+  const IrModule *m;
+  const bool *unwritten;   /* as fabric_ways takes it */
+  Arena *arena;
+  unsigned steps;
+} Evaluator;
 
 /* What one run of a function has computed, by value. */
 typedef struct {
@@ -35,6 +40,22 @@ static bool is_variable(const BlockRun *r, IrValue address, IrType type)
   return insn->op == IR_alloca && insn->imm == ir_type_bytes(type);
 }
 
+/* What a global that nothing writes holds. */
+static bool unwritten_value(const Evaluator *e, const IrFunc *f, const IrInsn *load, uint64_t *bits)
+{
+  const IrInsn *address = &f->insns[load->args[0].raw];
+  if (address->op != IR_global_addr || !e->unwritten || !e->unwritten[address->u.global.raw])
+    return false;
+  const IrGlobal *g = &e->m->globals[address->u.global.raw];
+  unsigned bytes = ir_type_bytes(load->type);
+  if (bytes == 0 || bytes != g->bytes || ir_type_is_dsd(load->type))
+    return false;
+  *bits = 0;
+  for (unsigned i = 0; i < bytes && g->init; i++)
+    *bits |= (uint64_t)g->init[i] << (8 * i);
+  return true;
+}
+
 enum { MOST_ARGS = 8 };
 
 /* Runs one instruction that is no terminator; false: its effect is not known here. */
@@ -55,6 +76,9 @@ static bool run_insn(Evaluator *e, BlockRun *r, uint32_t at, unsigned depth)
       return false;
     r->bits[address] = r->bits[value];
     return r->is_known[address] = true;
+  } else if (insn->op == IR_load && r->f->insns[insn->args[0].raw].op == IR_global_addr) {
+    if (!unwritten_value(e, r->f, insn, &r->bits[at]))
+      return false;
   } else if (insn->op == IR_load) {
     if (!is_variable(r, insn->args[0], insn->type) || !r->is_known[insn->args[0].raw])
       return false;
@@ -63,6 +87,8 @@ static bool run_insn(Evaluator *e, BlockRun *r, uint32_t at, unsigned depth)
     if (!args_known(r, insn, args) ||
         !call_value(e, insn->u.func.raw, args, depth + 1, &r->bits[at]))
       return false;
+  } else if (insn->op == IR_global_addr) {
+    return true;
   } else if (!ir_op_is_pure(insn->op) || insn->n_args == 0 || !args_known(r, insn, args) ||
              !ir_fold(e->m, insn->op, insn->type, r->f->insns[insn->args[0].raw].type, args,
                       insn->n_args, &r->bits[at])) {
@@ -137,8 +163,11 @@ static bool value_of(Evaluator *e, BlockRun *r, IrValue v, unsigned depth)
   const IrInsn *insn = &r->f->insns[v.raw];
   if (r->is_known[v.raw])
     return true;
-  if (depth > VALUE_DEPTH || ++e->steps > VALUE_STEPS ||
-      (insn->op != IR_const && insn->op != IR_call && !ir_op_is_pure(insn->op)))
+  if (depth > VALUE_DEPTH || ++e->steps > VALUE_STEPS)
+    return false;
+  if (insn->op == IR_load)
+    return r->is_known[v.raw] = unwritten_value(e, r->f, insn, &r->bits[v.raw]);
+  if (insn->op != IR_const && insn->op != IR_call && !ir_op_is_pure(insn->op))
     return false;
   for (uint32_t i = 0; i < insn->n_args; i++)
     if (!value_of(e, r, insn->args[i], depth + 1))
@@ -224,9 +253,9 @@ static void leave_block(WaySearch *w, uint32_t b)
     }
 }
 
-const uint8_t *fabric_ways(const IrModule *m, const IrFunc *f, Arena *arena)
+const uint8_t *fabric_ways(const IrModule *m, const bool *unwritten, const IrFunc *f, Arena *arena)
 {
-  WaySearch w = {{.m = m, .arena = arena},
+  WaySearch w = {{.m = m, .unwritten = unwritten, .arena = arena},
                  {f, arena_many(arena, uint64_t, f->n_insns + 1),
                   arena_many(arena, bool, f->n_insns + 1)},
                  arena_many(arena, uint8_t, f->n_insns + 1), params_of_loops(f, arena),

@@ -54,7 +54,7 @@ void lint_mark_called(const Sema *s, uint32_t func, bool *runs);
  * apart: by function, whether it counts only if code calls or starts it; NULL: none is. */
 bool *lint_running_functions(Sema *s, const bool *apart);
 
-/* ---- lint_variables.c: DSDs in variables that nothing writes --------------------------------- */
+/* ---- lint_variables.c: variables that nothing writes ----------------------------------------- */
 
 /* Finds them, reports the messages that wait for that, and takes what they hold for known. */
 void lint_variables(Sema *s);
@@ -63,6 +63,8 @@ void lint_held_after_errors(Sema *s);
 /* By number in the IR: what happens to the address of each global; bits. */
 enum { GLOBAL_LOADED = 1, GLOBAL_USED_OTHERWISE = 2 };
 const uint8_t *lint_uses_of_globals(const Sema *s);
+/* By number in the IR: globals that nothing writes, neither code nor the host nor the layout. */
+const bool *lint_unwritten_globals(const Sema *s);
 /* Is the global exported, so that the host may read or write it? */
 bool lint_is_exported(const Sema *s, uint32_t global);
 /* What a local variable that was read holds, if only its declaration writes it; other values as

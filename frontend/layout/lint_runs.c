@@ -28,11 +28,13 @@ static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind ki
 const uint8_t *lint_ways(const Sema *s, const IrFunc *f)
 {
   MachineSetup *setup = s->setup;
-  if (!setup->ways)
+  if (!setup->ways) {
     setup->ways = arena_many(s->arena, const uint8_t *, s->ir->n_funcs);
+    setup->unwritten = lint_unwritten_globals(s);
+  }
   const uint8_t **ways = &setup->ways[f - s->ir->funcs];
   if (!*ways && f->n_blocks > 0)
-    *ways = fabric_ways(s->ir, f, s->arena);
+    *ways = fabric_ways(s->ir, setup->unwritten, f, s->arena);
   return *ways;
 }
 

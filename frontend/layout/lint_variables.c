@@ -1,4 +1,5 @@
-/* Variables that hold DSDs and that nothing writes: the warnings take what they hold for known.
+/* Variables that nothing writes: the warnings take what they hold for known, DSDs and what
+ * conditions ask for.
  *
  * A variable counts if all that its program does with its address is to load from there.  A store,
  * or an address that goes anywhere else, may change it. */
@@ -24,6 +25,8 @@ static void note_function(const IrFunc *f, uint8_t *uses)
     if (insn->dead)
       continue;
     uint8_t use = insn->op == IR_load ? GLOBAL_LOADED : GLOBAL_USED_OTHERWISE;
+    if (insn->op == IR_dsd_const && !ir_global_is_none(insn->u.desc->global))
+      uses[insn->u.desc->global.raw] |= GLOBAL_USED_OTHERWISE;
     note_uses(f, insn->args, insn->n_args, use, uses);
     for (uint32_t t = 0; t < ir_target_count(insn); t++)
       note_uses(f, insn->u.targets[t].args, insn->u.targets[t].n_args, GLOBAL_USED_OTHERWISE,
@@ -42,6 +45,22 @@ const uint8_t *lint_uses_of_globals(const Sema *s)
       if (!ir->globals[g].relocs[r].is_func)
         uses[ir->globals[g].relocs[r].target] |= GLOBAL_USED_OTHERWISE;
   return uses;
+}
+
+const bool *lint_unwritten_globals(const Sema *s)
+{
+  const IrModule *ir = s->ir;
+  const uint8_t *uses = lint_uses_of_globals(s);
+  bool *unwritten = arena_many(s->arena, bool, ir->n_globals + 1);
+  for (uint32_t g = 0; g < ir->n_globals; g++)
+    unwritten[g] = uses[g] == GLOBAL_LOADED && !ir->globals[g].keep && ir->globals[g].n_relocs == 0;
+  for (uint32_t i = 0; i < ir->n_dsrs; i++)
+    if (!ir_global_is_none(ir->dsrs[i].desc.global))
+      unwritten[ir->dsrs[i].desc.global.raw] = false;
+  for (uint32_t i = 0; i < ir->n_tile_slots; i++)
+    if (!ir->tile_slots[i].is_param)
+      unwritten[ir->tile_slots[i].index] = false;
+  return unwritten;
 }
 
 bool lint_is_exported(const Sema *s, uint32_t global)

@@ -403,7 +403,8 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
   return true;
 }
 
-static bool analyse_program(Sema *s, ClassAnalysis *a)
+/* Puts the tiles' own data into `blob`. */
+static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
 {
   Diags *diags = s->diags;
   size_t errors = diags_errors_met(diags);
@@ -426,6 +427,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a)
   release_look_at_imports(s);
   if (diags_errors_met(diags) > errors)
     return false;
+  fill_slots(s, a, blob);
   lint_program(s);
   lint_endless(s);
   lint_fifos(s);
@@ -463,13 +465,12 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
   class.ir = s->ir;
   ClassBlob blob = {0};
-  bool ok = analyse_program(s, a);
+  bool ok = analyse_program(s, a, &blob);
   lint_held_after_errors(s);
   lint_queue_colors(s);
   if (!s->is_refuted)
     lint_collect_data_tasks(s, &c->unfed);
   if (ok) {
-    fill_slots(s, a, &blob);
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
   }

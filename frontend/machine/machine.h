@@ -149,6 +149,7 @@ typedef struct MachineSetup {
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const uint8_t **ways;                  /* lint_runs.c: the same */
+  const bool *unwritten;                 /* for `ways`: by global of the IR */
 } MachineSetup;
 enum { QUEUE_IMPLICIT = 0xf };           /* in a descriptor until setup_finish chooses */
 MachineSetup *setup_create(Arena *arena);
