@@ -559,7 +559,15 @@ def test_mistakes_of_a_script(tmp_path):
             "are outside": lambda: region.set_param(IntVector(2, 0), "n", 1),
             "must be an IntVector, not (0, 1): IntVector(0, 1) from":
                 lambda: region.set_param((0, 1), "n", 1),
-            "the place of a stream must be an IntVector":
+            "must be an IntVector, not two numbers: IntVector(1, 2) from":
+                lambda: region.set_param(1, 2, "n", 1),
+            "not two numbers: IntVector(0, 2) from": lambda: region.set_param(0, 2, c),
+            "not two numbers: IntVector(1, 0) from": lambda: region.paint(1, 0, c, [ramp]),
+            "the place of a stream must be an IntVector, not two numbers: IntVector(0, 0) from":
+                lambda: layout.create_output_stream_from_loc(0, 0, c),
+            "place() takes x and y as two numbers, not IntVector(1, 2)":
+                lambda: region.place(IntVector(1, 2)),
+            "the place of a stream must be an IntVector, not (0, 0)":
                 lambda: layout.create_input_stream_from_loc((0, 0), c),
             "must be a number or a Color, not 'x'": lambda: region.set_param_all("n", "x"),
             "names a route twice": lambda: ramp.add_input(Route.RAMP),

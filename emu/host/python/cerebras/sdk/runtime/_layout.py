@@ -6,6 +6,7 @@ lets cslc place it: choosing paths and colors is the compiler's work (docs/layou
 
 import atexit
 import enum
+import functools
 import json
 import os
 import sys
@@ -44,6 +45,7 @@ _EDGE_OF_ROUTE = {Route.NORTH: Edge.TOP, Route.SOUTH: Edge.BOTTOM, Route.WEST: E
                   Route.EAST: Edge.RIGHT}
 
 
+_TILE, _STREAM = "the place of a tile", "the place of a stream"
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -68,6 +70,20 @@ def _vector(what, at):
         raise TypeError(f"{what} must be an IntVector, not {at!r}: IntVector({at[0]!r}, {at[1]!r}) "
                         "from cerebras.geometry.geometry")
     return _of_type(what, at, IntVector)
+
+
+def _begins_with_place(what):
+    """For a method whose first argument is a place: x and y as two numbers are the usual mistake."""
+    def checked(method):
+        @functools.wraps(method)
+        def call(self, *arguments, **named):
+            numbers = arguments[:2]
+            if len(numbers) == 2 and all(isinstance(n, (int, np.integer)) for n in numbers):
+                raise TypeError(f"{what} must be an IntVector, not two numbers: IntVector({numbers[0]}, "
+                                f"{numbers[1]}) from cerebras.geometry.geometry")
+            return method(self, *arguments, **named)
+        return call
+    return checked
 
 
 def _listed(what, values, kind):
@@ -201,8 +217,10 @@ class CodeRegion:
 
     # ---- where it is
 
-    def place(self, x, y):
+    def place(self, x, y=None):
         """Puts the upper left tile there; (0, 0) without this."""
+        if isinstance(x, IntVector):
+            raise TypeError(f"place() takes x and y as two numbers, not {x}")
         x, y = whole("x", x, _LEAST), whole("y", y, _LEAST)
         if x < 0 or y < 0:
             raise ValueError(f"region {self.name!r} cannot be placed at ({x}, {y})")
@@ -213,7 +231,7 @@ class CodeRegion:
         return [0, 0, self.width, self.height]
 
     def _tile(self, at):
-        _vector("the place of a tile", at)
+        _vector(_TILE, at)
         return self._rect([at.x, at.y, 1, 1])
 
     def _range(self, rectangle):
@@ -242,6 +260,7 @@ class CodeRegion:
         """A color of this region only: others may have one of the same name."""
         return Color(name, value, self.name)
 
+    @_begins_with_place(_TILE)
     def paint(self, at, color, positions):
         """Routes of one tile, relative to the region."""
         self._add_paint(self._tile(at), color, positions)
@@ -269,6 +288,7 @@ class CodeRegion:
 
     # ---- parameters and data
 
+    @_begins_with_place(_TILE)
     def set_param(self, at, name, value=None):
         """A parameter of one tile's program: a name and a value, or a color alone."""
         self._add_param(self._tile(at), name, value)
@@ -556,15 +576,17 @@ class SdkLayout:
         """Words of an output port to the host; the name is for SdkRuntime.receive."""
         return self._stream(port, io_loc, io_buffer_size, True)
 
+    @_begins_with_place(_STREAM)
     def create_input_stream_from_loc(self, loc, color, prefix=""):
         """A stream that enters at a tile whose routes are painted."""
         return self._stream_from_loc(loc, color, prefix, False)
 
+    @_begins_with_place(_STREAM)
     def create_output_stream_from_loc(self, loc, color, prefix=""):
         return self._stream_from_loc(loc, color, prefix, True)
 
     def _stream_from_loc(self, loc, color, prefix, output):
-        _vector("the place of a stream", loc)
+        _vector(_STREAM, loc)
         for region in self._regions:
             if region._contains(loc):
                 port = region._entry_port(loc, color, output)
