@@ -64,6 +64,8 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
 /* A task that would unblock the command stream and has never started; else a data task that would,
  * with another wavelet; NULL: there is none. */
 const ImageTask *task_to_unblock(Report *report, uint32_t tile, bool *has_started);
+/* Has the task never started, and would it have unblocked the command stream? */
+bool is_missed_unblock(Report *report, uint32_t tile, const ImageTask *task);
 
 /* ---- deadlock_text.c ------------------------------------------------------------------------- */
 

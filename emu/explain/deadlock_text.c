@@ -325,6 +325,27 @@ static bool is_teardown(const Report *r, const ImageTask *task)
   return task->kind == TASK_LOCAL && task->id == r->program->machine->teardown_task;
 }
 
+enum { OTHERS_NAMED = 3 };
+
+/* Which of several tasks was meant to start, the program knows alone. */
+static void print_missed_too(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  unsigned others = 0;
+  for (uint32_t i = end.index + 1u; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (!is_missed_unblock(r, end.tile, task) || ++others > OTHERS_NAMED)
+      continue;
+    fprintf(r->out, others == 1 ? "; so would " : ", ");
+    report_task(r, end.tile, task->kind, task->id);
+    report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
+  }
+  if (others > OTHERS_NAMED)
+    fprintf(r->out, " and %u more", others - OTHERS_NAMED);
+  if (others > 0)
+    fprintf(r->out, ", which %s never started either", others == 1 ? "has" : "have");
+}
+
 static void print_never_started(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -350,6 +371,7 @@ static void print_never_started(Report *r, Unit end)
   }
   fprintf(r->out, "; it would unblock the command stream");
   report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
+  print_missed_too(r, end);
 }
 
 static void print_last_of_fifo(Report *r, uint32_t tile, bool push)

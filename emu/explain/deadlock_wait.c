@@ -256,6 +256,18 @@ static bool has_idle_task(const ClassCode *cls, const TileRecord *record)
   return false;
 }
 
+/* Any but the task that takes the commands. */
+static bool is_unblocking(const Report *r, const ClassCode *cls, const ImageTask *task)
+{
+  return !is_command_task(r->program, cls, task) && class_unblocks(cls, task->entry) != PC_RETURN;
+}
+
+bool is_missed_unblock(Report *r, uint32_t tile, const ImageTask *task)
+{
+  return !record_has_started(report_look(r, tile)->record, task->kind, task->id) &&
+         is_unblocking(r, program_class(r->program, tile), task);
+}
+
 const ImageTask *task_to_unblock(Report *r, uint32_t tile, bool *has_started)
 {
   const ClassCode *cls = program_class(r->program, tile);
@@ -264,12 +276,9 @@ const ImageTask *task_to_unblock(Report *r, uint32_t tile, bool *has_started)
   *has_started = false;
   for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++) {
     const ImageTask *task = &cls->image->tasks[i];
-    if (is_command_task(r->program, cls, task) ||
-        class_unblocks(cls, task->entry) == PC_RETURN)
-      continue;
-    if (!record_has_started(record, task->kind, task->id))
+    if (is_missed_unblock(r, tile, task))
       return task;
-    if (task->kind == TASK_DATA)
+    if (task->kind == TASK_DATA && is_unblocking(r, cls, task))
       again = task;
   }
   *has_started = true;
