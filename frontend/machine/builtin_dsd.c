@@ -608,12 +608,13 @@ static void fabric_color(Sema *s, DsdDraft *draft, Settings *set, bool is_output
     setup_name_color(s, d->color, color->value);
     return;
   }
-  bool is_colored = !is_output || s->session->options->arch == ARCH_WSE3;
+  bool is_wse3 = s->session->options->arch == ARCH_WSE3, is_colored = !is_output || is_wse3;
+  const char *field = !is_wse3 ? "fabric_color" : is_output ? "output_queue" : "input_queue";
   if (has_queue && is_colored) {
     release_sign_here(s, SIGN_QUEUE_COLOR, set->span);
     return;
   }
-  settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd", "fabric_color");
+  settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd", field);
   draft->ok = false;
 }
 
