@@ -60,6 +60,7 @@ def test_constructor_forms(program):
         assert runner.coord_logical_to_physical((2, 1)) == (6, 2)
         for outside in ((3, 0), (0, 2), (-1, 0)):
             assert "rectangle of 3 x 2 tiles" in message(runner.coord_logical_to_physical, outside)
+        assert "must be a pair (A, B), not 2" in message(runner.coord_logical_to_physical, 2)
         old = get_platform(target=SdkTarget.WSE2)
         assert "compiled for wse3" in message(SdkRuntime, "out", old)
         assert "get_platform()" in message(SdkRuntime, "out", "simulator")
@@ -590,6 +591,11 @@ assert debug.get_symbol(4, 1, "a", np.float32).tolist() == [3.0] * 6
 rectangle = debug.get_symbol_rect(((5, 1), (2, 2)), "a", np.float32)
 assert rectangle.shape == (2, 2, 6) and rectangle[1][0].tolist() == [0.0] * 6
 assert "outside the program's rectangle" in message(debug.get_symbol, 0, 0, "a", "u1")
+assert "height must be at least 1" in message(debug.get_symbol_rect, ((5, 1), (2, 0)), "a", "f4")
+assert "a rectangle must be a pair (A, B), not (5, 1, 2, 2)" in message(
+    debug.get_symbol_rect, (5, 1, 2, 2), "a", "f4")
+assert "width must be an integer, not float" in message(
+    debug.get_symbol_rect, ((5, 1), (4 / 2, 2)), "a", "f4")
 assert "no symbol 'z'" in message(debug.get_symbol, 4, 1, "z", "u1")
 assert "imports no <debug>" in message(debug.read_trace, 4, 1, "key")
 assert "emulator only" in message(debug_util, "out", cmaddr="1.2.3.4:9")

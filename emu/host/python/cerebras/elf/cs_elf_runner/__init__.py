@@ -386,9 +386,7 @@ class CSELFRunner:
 
     def get_symbol_rect(self, rectangle, name, dtype):
         """The same for ((x, y), (width, height)): an array [width][height][...]."""
-        (left, top), (width, height) = rectangle
-        return np.array([[self.get_symbol(left + x, top + y, name, dtype) for y in range(height)]
-                         for x in range(width)])
+        return self.tiles.read_symbol_rect(rectangle, name, dtype)
 
 
 class _Output:

@@ -103,9 +103,7 @@ class debug_util:
 
     def get_symbol_rect(self, rectangle, symbol, dtype):
         """The same for ((col, row), (width, height)): an array [width][height][...]."""
-        (col, row), (width, height) = rectangle
-        return np.array([[self.get_symbol(col + x, row + y, symbol, dtype)
-                          for y in range(height)] for x in range(width)])
+        return self._runtime.read_symbol_rect(rectangle, symbol, dtype)
 
     def read_trace(self, col, row, key):
         """What the tile recorded under the key, in order: numbers, booleans and strings."""

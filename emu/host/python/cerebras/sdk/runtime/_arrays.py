@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-__all__ = ["argument_words", "flag", "host_words", "whole"]
+__all__ = ["argument_words", "flag", "host_words", "pair", "whole"]
 
 
 _MOST = 2 ** 32 - 1        # what the library's numbers hold
@@ -30,6 +30,15 @@ def whole(name, value, least=0, most=_MOST, is_symbol=False):
     if number > most:
         raise ValueError(f"{name} must be at most {most}, not {number}")
     return number
+
+
+def pair(name, value):
+    """The two parts of a place, of a size, or of a rectangle, which has one of each."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a pair (A, B), not {value!r}") from None
+    return first, second
 
 
 def flag(name, value):

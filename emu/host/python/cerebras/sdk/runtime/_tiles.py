@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import wse_lib
-from cerebras.sdk.runtime._arrays import whole
+from cerebras.sdk.runtime._arrays import pair, whole
 from cerebras.sdk.runtime._artifact import layout_of
 
 __all__ = ["CoreTiles", "LoadedTiles", "Tiles", "symbol_name"]
@@ -53,6 +53,14 @@ class Tiles:
                              f"{dtype}")
         return np.frombuffer(bytes(raw), dtype=dtype)
 
+    def read_symbol_rect(self, rectangle, name, dtype):
+        """The same for ((x, y), (width, height)): an array [width][height][...]."""
+        corner, size = pair("a rectangle", rectangle)
+        (left, top), (width, height) = pair("the corner", corner), pair("the size", size)
+        width, height = whole("width", width, 1), whole("height", height, 1)
+        return np.array([[self.read_symbol(left + x, top + y, name, dtype) for y in range(height)]
+                         for x in range(width)])
+
     def _check_tile(self, status, fabric, rectangle):
         """As _check; the library names tiles by their place in the rectangle."""
         try:
@@ -81,7 +89,7 @@ class Tiles:
     def coord_logical_to_physical(self, coord):
         """A place in the program's rectangle as one in the fabric."""
         g, (left, top) = self._geometry, self._corner()
-        x, y = coord
+        x, y = pair("a place", coord)
         if not (0 <= x < g.width and 0 <= y < g.height):
             raise ValueError(f"({x}, {y}) is outside the program's rectangle of {g.width} x "
                              f"{g.height} tiles")
