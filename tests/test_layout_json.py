@@ -567,6 +567,16 @@ def test_mistakes_of_a_script(tmp_path):
                 lambda: layout.create_output_stream_from_loc(0, 0, c),
             "place() takes x and y as two numbers, not IntVector(1, 2)":
                 lambda: region.place(IntVector(1, 2)),
+            "the upper left corner must be an IntVector, not (0, 0): IntVector(0, 0) from":
+                lambda: IntRectangle((0, 0), (1, 1)),
+            "the lower right corner must be an IntVector, not 2":
+                lambda: IntRectangle(IntVector(0, 0), 2),
+            "a color alone is the value of the parameter 'c'; 4 has no parameter":
+                lambda: region.set_param_all(c, 4),
+            "the prefix of a name must be a str, not 3":
+                lambda: region.create_output_port(c, Edge.TOP, [ramp], 1, 3),
+            "the prefix of a name must be a str, not 4":
+                lambda: layout.create_input_stream_from_loc(IntVector(0, 0), c, 4),
             "the place of a stream must be an IntVector, not (0, 0)":
                 lambda: layout.create_input_stream_from_loc((0, 0), c),
             "must be a number or a Color, not 'x'": lambda: region.set_param_all("n", "x"),

@@ -2,7 +2,7 @@
 
 import operator
 
-__all__ = ["IntRectangle", "IntVector"]
+__all__ = ["IntRectangle", "IntVector", "vector_of"]
 
 
 class IntVector:
@@ -21,10 +21,22 @@ class IntVector:
         return f"IntVector({self.x}, {self.y})"
 
 
+def vector_of(what, at):
+    """The place as it is; messages call it `what`."""
+    if isinstance(at, (tuple, list)) and len(at) == 2:
+        raise TypeError(f"{what} must be an IntVector, not {at!r}: IntVector({at[0]!r}, {at[1]!r}) "
+                        "from cerebras.geometry.geometry")
+    if not isinstance(at, IntVector):
+        raise TypeError(f"{what} must be an IntVector, not {at!r}")
+    return at
+
+
 class IntRectangle:
     """From its upper left corner to its lower right one, which lies outside."""
 
     def __init__(self, upper_left, lower_right):
+        vector_of("the upper left corner", upper_left)
+        vector_of("the lower right corner", lower_right)
         if lower_right.x < upper_left.x or lower_right.y < upper_left.y:
             raise ValueError(f"{lower_right} is not to the lower right of {upper_left}")
         self.upper_left, self.lower_right = upper_left, lower_right

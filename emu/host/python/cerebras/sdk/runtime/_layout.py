@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cerebras.geometry.geometry import IntRectangle, IntVector
+from cerebras.geometry.geometry import IntRectangle, IntVector, vector_of
 from cerebras.sdk.runtime import _compiler, _platform
 from cerebras.sdk.runtime._arrays import whole
 
@@ -46,6 +46,7 @@ _EDGE_OF_ROUTE = {Route.NORTH: Edge.TOP, Route.SOUTH: Edge.BOTTOM, Route.WEST: E
 
 
 _TILE, _STREAM = "the place of a tile", "the place of a stream"
+_PREFIX = "the prefix of a name"
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -63,13 +64,6 @@ def _of_type(what, value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise TypeError(f"{what} must be {article} {kind.__name__}, not {value!r}")
     return value
-
-
-def _vector(what, at):
-    if isinstance(at, (tuple, list)) and len(at) == 2:
-        raise TypeError(f"{what} must be an IntVector, not {at!r}: IntVector({at[0]!r}, {at[1]!r}) "
-                        "from cerebras.geometry.geometry")
-    return _of_type(what, at, IntVector)
 
 
 def _begins_with_place(what):
@@ -231,7 +225,7 @@ class CodeRegion:
         return [0, 0, self.width, self.height]
 
     def _tile(self, at):
-        _vector(_TILE, at)
+        vector_of(_TILE, at)
         return self._rect([at.x, at.y, 1, 1])
 
     def _range(self, rectangle):
@@ -301,6 +295,9 @@ class CodeRegion:
 
     def _add_param(self, rect, name, value):
         if isinstance(name, Color):
+            if value is not None:
+                raise TypeError(f"a color alone is the value of the parameter "
+                                f"{name.get_local_param_name()!r}; {value!r} has no parameter")
             name, value = name.get_local_param_name(), name
         _of_type("the name of a parameter", name, str)
         param = {"at": _here(), "rect": rect, "name": name}
@@ -359,6 +356,7 @@ class CodeRegion:
 
     def _port(self, color, edge, positions, size, prefix, output):
         _of_type("a color", color, Color)
+        _of_type(_PREFIX, prefix, str)
         positions = _positions(positions)
         for position in positions:
             given, free = position.get_output(), position.get_input()
@@ -586,7 +584,8 @@ class SdkLayout:
         return self._stream_from_loc(loc, color, prefix, True)
 
     def _stream_from_loc(self, loc, color, prefix, output):
-        _vector(_STREAM, loc)
+        vector_of(_STREAM, loc)
+        _of_type(_PREFIX, prefix, str)
         for region in self._regions:
             if region._contains(loc):
                 port = region._entry_port(loc, color, output)
@@ -606,7 +605,7 @@ class SdkLayout:
         self._join(port)
         stream = {"at": _here(), "name": prefix + port.name, "port": port.name}
         if io_loc is not None:
-            _vector("io_loc", io_loc)
+            vector_of("io_loc", io_loc)
             stream["place"] = [io_loc.x, io_loc.y]
         self._streams.append(stream)
         return stream["name"]
@@ -632,7 +631,7 @@ class SdkLayout:
         if len(set(regions)) != len(regions):
             raise ValueError("a region stands twice in the list, and it has one place only")
         if origin is not None:
-            _vector("the origin", origin)
+            vector_of("the origin", origin)
         x, y = regions[0]._place if origin is None else (origin.x, origin.y)
         extent = 0
         for region in regions:
