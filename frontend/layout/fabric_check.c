@@ -346,6 +346,8 @@ typedef struct { uint32_t start, least, most; bool is_certain; } Amount;
 typedef struct {
   bool is_open;            /* other wavelets may come, or how many is not known */
   bool is_mixed;           /* operations of several element sizes, or of several starts */
+  bool is_packing_known;   /* all elements have 16 bits and travel in one way: */
+  bool is_packed;          /* two per wavelet */
   unsigned n;
   uint8_t element_bytes;
   SimdMode simd;
@@ -353,18 +355,28 @@ typedef struct {
   Sender sources[SOURCES_SHOWN];
 } Total;
 
-static void add_use(Total *t, const FabricUse *use, uint32_t tile)
+static bool packs_pairs(const FabricCheck *c, const FabricUse *use)
+{
+  bool packs = use->simd == SIMD_DEFAULT ? release_of(c->session) == SDK_2 : use->simd != SIMD_OFF;
+  return use->may_pack && packs;
+}
+
+static void add_use(const FabricCheck *c, Total *t, const FabricUse *use, uint32_t tile)
 {
   if (t->n > 0 && (use->start != t->amount.start || use->element_bytes != t->element_bytes ||
                    (use->element_bytes == 2 && use->simd != t->simd)))
     t->is_mixed = true;
   if (t->n == 0)
-    t->amount.is_certain = true;
+    t->amount.is_certain = t->is_packing_known = true;
   if (t->n < SOURCES_SHOWN)
     t->sources[t->n] = (Sender){use, tile};
   t->n++;
   t->element_bytes = use->element_bytes;
   t->simd = use->simd;
+  bool is_packed = packs_pairs(c, use) && use->length > 1;
+  t->is_packing_known &= use->may_pack && use->element_bytes == 2 &&
+                         (t->is_packed == is_packed || t->n == 1);
+  t->is_packed = is_packed;
   t->amount.start = use->start;
   t->amount.least += (uint32_t)use->least * use->length;
   t->amount.most += (uint32_t)use->most * use->length;
@@ -377,7 +389,7 @@ static void add_uses(const FabricCheck *c, Total *t, uint32_t tile, unsigned col
   t->is_open |= ((is_send ? uses->vague_sends : uses->vague_receives) >> color & 1) != 0;
   for (uint32_t i = 0; i < uses->n; i++)
     if (uses->uses[i].color == color && uses->uses[i].is_send == is_send)
-      add_use(t, &uses->uses[i], tile);
+      add_use(c, t, &uses->uses[i], tile);
 }
 
 /* Goes on to the tiles that the tile may get the color from. */
@@ -426,6 +438,30 @@ static void note_sources(const FabricCheck *c, const Total *sent)
     note_sender(c, &sent->sources[i]);
 }
 
+static bool is_same_number(const Amount *a, const Amount *b)
+{
+  return a->start == b->start && a->least == a->most && b->least == b->most && a->most == b->most;
+}
+
+/* One end packs two elements into each wavelet, the other one does not. */
+static void check_packing(FabricCheck *c, uint32_t tile, unsigned color, const Total *taken,
+                          const Total *sent)
+{
+  const FabricUse *use = taken->sources[0].use;
+  if (!taken->is_packing_known || !sent->is_packing_known ||
+      taken->is_packed == sent->is_packed ||
+      !is_same_number(&taken->amount, &sent->amount) ||
+      !may_tell(c, RULE_LENGTH, color, use->span))
+    return;
+  diag_packing_differs(c->session->diags, use->span, tile_text(c, tile),
+                       taken->is_packed ? "two elements" : "one element", color,
+                       sent->is_packed ? "two" : "one");
+  note_sources(c, sent);
+  diag_packing_help(c->session->diags, use->span);
+  if (taken->simd == SIMD_DEFAULT || sent->simd == SIMD_DEFAULT)
+    release_note(c->session);
+}
+
 static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const Route *route;
@@ -439,6 +475,7 @@ static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
   Total sent = find_arrivals(c, tile, color);
   if (sent.is_open || sent.is_mixed)
     return;
+  check_packing(c, tile, color, &taken, &sent);
   bool is_alike = sent.n == 0 || (sent.amount.start == taken.amount.start &&
                                   sent.element_bytes == taken.element_bytes &&
                                   (sent.element_bytes != 2 || sent.simd == taken.simd));
@@ -561,12 +598,6 @@ static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned 
                      sender.use->float_bits);
   note_sender(c, &sender);
   diag_floats_help(c->session->diags, at);
-}
-
-static bool packs_pairs(const FabricCheck *c, const FabricUse *use)
-{
-  bool packs = use->simd == SIMD_DEFAULT ? release_of(c->session) == SDK_2 : use->simd != SIMD_OFF;
-  return use->may_pack && packs;
 }
 
 static bool sends_no_singles(const FabricCheck *c, const FabricUse *use, unsigned bits)
