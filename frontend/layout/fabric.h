@@ -50,6 +50,9 @@ typedef struct FabricUses {
   uint32_t half_tasks;                  /* the color's data task takes 16 bits of a wavelet */
   uint32_t converting_tasks;            /* it converts the value of one 32-bit integer to a float */
   Span task_span[MAX_COLORS];           /* of that data task */
+  uint32_t singles;                     /* code takes one element of 16 bits after the other: */
+  const char *single_name[MAX_COLORS];  /* what does, and where */
+  Span single_span[MAX_COLORS];
 } FabricUses;
 
 /* Times in a run: 0, 1 or FABRIC_MANY. */

@@ -673,6 +673,29 @@ static void check_half_task(FabricCheck *c, uint32_t tile, unsigned color)
     release_note(c->session);
 }
 
+static bool sends_singly(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  return !sends_two_each(c, use, bits);
+}
+
+static void check_singles(FabricCheck *c, uint32_t tile, unsigned color)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  if (!(uses->singles >> color & 1) || !is_to_check(c, RULE_PACKED, tile, color) ||
+      may_come(c, tile, color, sends_singly, 16))
+    return;
+  Sender sender = find_upstream(c, tile, color, sends_two_each, 16);
+  Span at = uses->single_span[color];
+  if (!sender.use || !may_tell(c, RULE_PACKED, color, at))
+    return;
+  diag_packed_for_single(c->session->diags, at, uses->single_name[color], tile_text(c, tile),
+                         color);
+  note_sender(c, &sender);
+  diag_packed_for_single_help(c->session->diags, at);
+  if (sender.use->simd == SIMD_DEFAULT)
+    release_note(c->session);
+}
+
 /* ---- colors that no code reads --------------------------------------------------------------- */
 
 static void check_unread(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
@@ -994,6 +1017,7 @@ static void check_amounts(FabricCheck *c, uint32_t tile)
       check_floats(c, tile, color);
       check_converting_task(c, tile, color);
       check_half_task(c, tile, color);
+      check_singles(c, tile, color);
     } else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
       check_unread(c, tile, color, route);
   }

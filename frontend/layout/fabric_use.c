@@ -429,6 +429,32 @@ static bool sent_word(const UseWalk *w, const IrFunc *f, const IrInsn *insn, uin
          fabric_known_value(w->m, f, insn->args[source->arg], w->s->arena, word);
 }
 
+static void note_single(UseWalk *w, unsigned color, const char *name, IrLocId loc)
+{
+  w->out->singles |= color_bit(color);
+  if (color >= MAX_COLORS)
+    return;
+  w->out->single_name[color] = name;
+  w->out->single_span[color] = fabric_user_span(w->s, loc);
+}
+
+/* The register of a step of @map, which is loaded before its loop. */
+static void note_step(UseWalk *w, const IrFunc *f, const IrInsn *insn)
+{
+  const IrVecOperand *source = &insn->u.vec->src1;
+  if (source->kind != IRV_DSR || source->number < IR_VIRTUAL_DSR ||
+      vec_elem_bytes(vecops[insn->u.vec->op].src) != 2)
+    return;
+  for (uint32_t v = 1; v < f->n_insns; v++) {
+    const IrInsn *load = &f->insns[v];
+    KnownDesc known = {0};
+    if (!load->dead && load->op == IR_dsr_load && load->aux >> 16 == (uint32_t)source->file &&
+        (load->aux & 0xffff) == source->number &&
+        known_descriptor(w->s, f, load->args[0], &known) && known.desc.kind == DESC_FABIN)
+      note_single(w, known.desc.color, "@map", insn->loc);
+  }
+}
+
 static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Operands *o, size_t i,
                      uint32_t root, Times times)
 {
@@ -449,6 +475,9 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
   use.extent = differing_extent(o, use.use.length);
   if (d->color < MAX_COLORS)
     arrput(w->uses, use);
+  if (!use.use.is_send && use.use.element_bytes == 2 && use.use.length == 1 &&
+      use.use.most == FABRIC_MANY)
+    note_single(w, d->color, "operation", insn->loc);
   w->out->vague_control |= may_mark(d);
 }
 
@@ -456,6 +485,7 @@ static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t r
 {
   Operands o;
   fabric_read_operands(w->s, f, insn, &o);
+  note_step(w, f, insn);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++) {
     const Descriptor *d = &o.known[i].desc;
     if (!o.is_known[i] || !is_fabric_desc(d))
