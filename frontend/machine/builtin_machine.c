@@ -735,11 +735,52 @@ static bool config_address(Sema *s, const Node *n, unsigned access, Operand *add
   return false;
 }
 
+static bool is_tuple(Sema *s, PoolId value)
+{
+  PoolKey key = pool_key(s->pool, value), type = pool_key(s->pool, pool_type_of(s->pool, value));
+  return key.kind == PK_AGGREGATE && key.u.aggregate.n > 0 && type.kind == PK_STRUCT_TYPE &&
+         type.u.fields.is_tuple;
+}
+
+/* The first address of a range, and the last one. */
+static bool is_range(Sema *s, PoolId value, int64_t ends[2])
+{
+  if (!is_tuple(s, value) || pool_key(s->pool, value).u.aggregate.n != 2)
+    return false;
+  for (uint32_t i = 0; i < 2; i++)
+    if (!pool_int_value(s->pool, pool_key(s->pool, value).u.aggregate.elems[i], &ends[i]) ||
+        ends[i] < 0 || ends[i] > UINT16_MAX)
+      return false;
+  return ends[0] <= ends[1];
+}
+
+/* The ranges that the address lies in, one or a tuple of several; false after reporting. */
+static bool config_ranges(Sema *s, const Node *n, Operand address)
+{
+  PoolId ranges = sema_comptime(s, n, POOL(NONE));
+  if (pool_eq(ranges, POOL(POISON)))
+    return false;
+  int64_t ends[2], word;
+  bool is_one = is_range(s, ranges, ends), ok = is_one || is_tuple(s, ranges), is_inside = false;
+  uint32_t count = is_one ? 1 : ok ? pool_key(s->pool, ranges).u.aggregate.n : 0;
+  bool is_known = operand_is_comptime(address) && pool_int_value(s->pool, address.value, &word);
+  for (uint32_t i = 0; i < count && ok; i++) {
+    ok = is_one || is_range(s, pool_key(s->pool, ranges).u.aggregate.elems[i], ends);
+    is_inside |= ok && is_known && ends[0] <= word && word <= ends[1];
+  }
+  if (!ok)
+    diag_config_range(s->diags, n->span);
+  else if (is_known && !is_inside)
+    diag_config_address(s->diags, n->span, word, "it lies outside of the ranges given here");
+  return ok && (is_inside || !is_known);
+}
+
 Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
   Operand address;
-  if (!config_address(s, call->args.at[0], CONFIG_READ, &address))
+  if (!config_address(s, call->args.at[0], CONFIG_READ, &address) ||
+      (call->args.count > 1 && !config_ranges(s, call->args.at[1], address)))
     return operand_poison();
   if (s->now.where != WHERE_RUNTIME || s->now.comptime) {
     int64_t word;
@@ -772,7 +813,8 @@ Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
 {
   (void)want;
   Operand address;
-  if (!config_address(s, call->args.at[0], CONFIG_WRITE, &address))
+  if (!config_address(s, call->args.at[0], CONFIG_WRITE, &address) ||
+      (call->args.count > 2 && !config_ranges(s, call->args.at[2], address)))
     return operand_poison();
   Operand value = sema_arg(s, call->args.at[1], POOL(U16));
   if (operand_is_poison(value))
