@@ -10,9 +10,10 @@
 static bool int_arg(Sema *s, const Node *n, int64_t lo, int64_t hi, const char *what, int64_t *out)
 {
   PoolId value = sema_comptime(s, n, POOL(NONE));
-  if (pool_int_value(s->pool, value, out) && *out >= lo && *out <= hi)
+  if (type_is_int(s->pool, pool_type_of(s->pool, value)) &&
+      pool_int_value(s->pool, value, out) && *out >= lo && *out <= hi)
     return true;
-  return sema_int_in(s, operand_value(s, value), lo, hi, what, n->span, out);
+  return sema_number_in(s, operand_value(s, value), lo, hi, what, n->span, out);
 }
 
 Operand builtin_set_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -95,7 +95,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
     return n;
   if (is_known(s, o)) {
     n.known = true;
-    n.ok = sema_int_in(s, o, lo, hi, what, span, &n.value);
+    n.ok = sema_number_in(s, o, lo, hi, what, span, &n.value);
     return n;
   }
   if (s->now.comptime) {
@@ -429,7 +429,8 @@ static Operand make_mem1d(Sema *s, Settings *set)
     Number n = number_of(s, given, INT8_MIN, INT8_MAX, "'stride'", stride->span);
     int64_t wide;
     draft.ok &= n.ok;
-    if (!n.ok && operand_is_comptime(given) && pool_int_value(s->pool, given.value, &wide))
+    if (!n.ok && type_is_int(s->pool, given.type) && operand_is_comptime(given) &&
+        pool_int_value(s->pool, given.value, &wide))
       diag_wider_strides(s->diags, stride->span);
     if (n.known)
       draft.desc.desc.stride = (int16_t)n.value;
@@ -455,7 +456,8 @@ static uint16_t wraparound_of(Sema *s, Settings *set, PoolId pointer)
                          "wraparound");
     return 0;
   }
-  if (field && !sema_int_in(s, field->value, 1, UINT16_MAX, "'wraparound'", field->span, &given))
+  if (field &&
+      !sema_number_in(s, field->value, 1, UINT16_MAX, "'wraparound'", field->span, &given))
     return 0;
   if (elements && given > elements) {
     diag_wraparound(s->diags, field->span, (unsigned)given, elements);

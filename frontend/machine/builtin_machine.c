@@ -419,8 +419,8 @@ static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
     settings_missing(s, &set, settings_group(SETTINGS_rotation)->what, "limit");
     return false;
   }
-  if (!sema_int_in(s, limit->value, 1, UINT16_MAX, "limit", limit->span, &runs) ||
-      (init && !sema_int_in(s, init->value, 0, runs, "init", init->span, &done)))
+  if (!sema_number_in(s, limit->value, 1, UINT16_MAX, "limit", limit->span, &runs) ||
+      (init && !sema_number_in(s, init->value, 0, runs, "init", init->span, &done)))
     return false;
   slot->limit = (uint16_t)runs;
   slot->init = (uint16_t)done;
@@ -478,7 +478,8 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
     for (unsigned i = 0; set.ok && i < ARRAY_COUNT(names); i++) {
       Setting *field = settings_take(s, &set, names[i]);
       int64_t value;
-      if (field && !sema_int_in(s, field->value, least[i], most[i], names[i], field->span, &value))
+      if (field &&
+          !sema_number_in(s, field->value, least[i], most[i], names[i], field->span, &value))
         return operand_poison();
       if (field && i == 0 && (value & (value - 1)) != 0) {
         diag_control_table_instructions(s->diags, field->span);
@@ -620,11 +621,15 @@ static bool queue_priority(Sema *s, Settings *set, bool is_output, QueueSlot *sl
 static bool queue_fields(Sema *s, Settings *set, bool is_output, QueueSlot *slot)
 {
   bool wse3 = arch_is(s, ARCH_WSE3);
+  int64_t number;
   Setting *table = settings_take(s, set, "ctrl_table_id");
   if (!wse3)
     setting_ignored(s, table, "wse2", "its control tasks have one table");
   else if (is_output)
     setting_ignored(s, table, "output queues", "give it to the input queue of the control tasks");
+  if (table &&
+      !sema_number_in(s, table->value, 0, UINT16_MAX, "'ctrl_table_id'", table->span, &number))
+    return false;
   /* Half wavelets travel as wavelets: ours. */
   Setting *dense = settings_take(s, set, "dense_mode");
   if (!wse3)

@@ -279,7 +279,7 @@ static uint16_t read_u16(ConfigReader *r, Settings *set, const char *name, bool 
   if (given)
     *given = field != NULL;
   if (field)
-    r->ok &= sema_int_in(r->s, field->value, 0, UINT16_MAX, name, field->span, &value);
+    r->ok &= sema_number_in(r->s, field->value, 0, UINT16_MAX, name, field->span, &value);
   return (uint16_t)value;
 }
 
@@ -338,7 +338,8 @@ static bool read_route_bits(ConfigReader *r, const Setting *field, PortMask *rx,
   *rx = *tx = 0;
   if (!type_is_int(r->s->pool, field->value.type))
     return false;
-  r->ok &= sema_int_in(r->s, field->value, 0, (1 << ROUTE_BITS) - 1, "routes", field->span, &bits);
+  r->ok &= sema_number_in(r->s, field->value, 0, (1 << ROUTE_BITS) - 1, "routes", field->span,
+                          &bits);
   *rx = ports_of_bits((unsigned)bits);
   *tx = ports_of_bits((unsigned)bits >> ARRAY_COUNT(bit_ports));
   release_sign_here(r->s, SIGN_BIT_ROUTES, field->span);
@@ -453,8 +454,8 @@ static void take_switches(ConfigReader *r, Settings *set, ImageColorConfig *conf
   Setting *current = take_setting(r, set, "current_switch_pos");
   int64_t position = 0;
   if (current)
-    r->ok &= sema_int_in(r->s, current->value, 0, MAX_SWITCH_POSITIONS - 1,
-                         "'current_switch_pos'", current->span, &position);
+    r->ok &= sema_number_in(r->s, current->value, 0, MAX_SWITCH_POSITIONS - 1,
+                            "'current_switch_pos'", current->span, &position);
   config->current = (uint8_t)position;
   if (r->ok && !config->positions[position].valid) {
     diag_position_not_set(r->s->diags, current ? current->span : set->span,

@@ -46,8 +46,8 @@ static bool comptime_int(Sema *s, const Node *n, int64_t *out)
   if (pool_eq(value, POOL(POISON)) && diags_error_count(s->diags) > errors)
     diag_tensor_run_time(s->diags, n->span);
   return !pool_eq(value, POOL(POISON)) &&
-         sema_int_in(s, operand_value(s, value), INT32_MIN, INT32_MAX, "a part of an index",
-                     n->span, out);
+         sema_number_in(s, operand_value(s, value), INT32_MIN, INT32_MAX, "a part of an index",
+                        n->span, out);
 }
 
 /* More elements than any tile has: larger numbers in an index are refused, so that what is

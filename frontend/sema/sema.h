@@ -490,9 +490,13 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise);
 /* Which field of the group the struct in the field sets to true, by its place; -1 for none.
  * Several, and what else is wrong with the struct, is reported and takes `ok` away. */
 int setting_choice(Sema *s, const Setting *field, SettingsId id, bool *ok);
-/* A comptime integer in [lo, hi], reporting what is wrong with it; `what` names it. */
+/* A comptime integer or the number of an id in [lo, hi], reporting what is wrong with it; `what`
+ * names it. */
 bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                  int64_t *out);
+/* The same of an integer alone. */
+bool sema_number_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                    int64_t *out);
 /* A color that routers have, reporting another one; a value of type color may be any task's id. */
 bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color);
 /* sema_expr, read if it is an lvalue. */

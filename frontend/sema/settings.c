@@ -38,6 +38,22 @@ bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, S
   return true;
 }
 
+bool sema_number_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                    int64_t *out)
+{
+  PoolId value = sema_comptime_value(s, o, span);
+  if (pool_eq(value, POOL(POISON)))
+    return false;
+  PoolId type = pool_type_of(s->pool, value);
+  if (!type_is_int(s->pool, type)) {
+    diag_not_an_integer(s->diags, span, what, type);
+    if (type_is_id(type))
+      diag_number_of_id(s->diags, span);
+    return false;
+  }
+  return sema_int_in(s, o, lo, hi, what, span, out);
+}
+
 bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color)
 {
   int64_t number;
