@@ -17,7 +17,7 @@ static Operand register_operand(Sema *s, const Node *n, PoolId type, DsrFile fil
 {
   int64_t number;
   Operand o = sema_comptime_operand(s, n, POOL(NONE));
-  if (operand_is_poison(o) || !sema_int_in(s, o, 0, count - 1, what, n->span, &number))
+  if (operand_is_poison(o) || !sema_number_in(s, o, 0, count - 1, what, n->span, &number))
     return operand_poison();
   PoolKey key = {.kind = PK_DSR, .type = type};
   key.u.dsr.file = file;

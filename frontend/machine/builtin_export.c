@@ -357,7 +357,7 @@ static Operand symbol_by_number(Sema *s, const NodeBuiltinCall *call, const Node
     return o;
   int64_t known = -1;
   if (operand_is_comptime(o) &&
-      !sema_int_in(s, o, 0, UINT16_MAX, "a symbol's number", number->span, &known))
+      !sema_number_in(s, o, 0, UINT16_MAX, "a symbol's number", number->span, &known))
     return operand_poison();
   for (size_t i = 0; i < arrlenu(s->setup->exports); i++) {
     const ExportedSymbol *e = &s->setup->exports[i];

@@ -525,7 +525,7 @@ Operand builtin_get_string_from_byte(Sema *s, const NodeBuiltinCall *call, Span 
   int64_t byte;
   const Node *arg = call->args.at[0];
   Operand o = operand_value(s, sema_comptime(s, arg, POOL(NONE)));
-  if (!sema_int_in(s, o, 0, UINT8_MAX, "a byte", arg->span, &byte))
+  if (!sema_number_in(s, o, 0, UINT8_MAX, "a byte", arg->span, &byte))
     return operand_poison();
   char text = (char)byte;
   return operand_value(s, pool_string(s->pool, str_intern(s->session->names, &text, 1)));
