@@ -672,6 +672,8 @@ static bool check_op(Sema *s, DsdOp *op)
     return false;
   if (op->src1.kind != IRV_NONE && !check_source(s, &op->src1, op->name))
     return false;
+  if (op->factor.kind == IRV_POINTER)
+    return op_error(s, &op->factor, op->name, "the last source is a scalar value");
   if (!shape_fits(op)) {
     diag_dsd_forms(s->diags, op->at, op->name, forms_text(op->row->shape));
     return false;
