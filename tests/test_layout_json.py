@@ -471,6 +471,23 @@ def test_a_stream_goes_to_a_file_later(tmp_path):
         """)
 
 
+def test_a_stream_carries_no_words_at_all(tmp_path):
+    """As copies of no elements do; a script may deal out words in parts of which some are empty."""
+    script(tmp_path, """
+        i, o = step("only", 1, 1, 7, size=3)
+        to, back = layout.create_input_stream(i), layout.create_output_stream(o)
+        runtime = started()
+        words, got = np.array([1, 2, 3], np.uint32), np.zeros(3, np.uint32)
+        for n in (0, 3, 0):
+            runtime.send(to, words, n)
+            runtime.receive(back, got, n)
+        runtime.receive_tofile(back, "none", 0)
+        runtime.stop()
+        assert (got == words + 7).all() and np.fromfile("none", np.uint32).size == 0
+        assert "n_wavelets must be at least 0" in message(started().send, to, words, -1)
+        """)
+
+
 def test_regions_are_stacked(tmp_path):
     script(tmp_path, """
         regions = [layout.create_code_region("block.csl", str(k), k + 1, 2) for k in range(3)]

@@ -556,7 +556,7 @@ class SdkRuntime(Tiles):
         nonblock = flag("nonblock", nonblock)
         if n_wavelets is None:
             n_wavelets = self._stream(port)[1]["size"]
-        words = np.zeros(whole("n_wavelets", n_wavelets, 1), np.uint32)
+        words = np.zeros(whole("n_wavelets", n_wavelets), np.uint32)
         if not hasattr(file, "write"):
             file = os.path.abspath(file)       # the script may change its folder until then
             with open(file, "wb"):
@@ -589,7 +589,7 @@ class SdkRuntime(Tiles):
             given = getattr(array, "dtype", type(array).__name__)
             raise TypeError(f"{call}: a wavelet is a word of 32 bits: pass a numpy array of int32, "
                             f"uint32 or float32, not {given}{_words_hint(array)}")
-        count = array.size if n_wavelets is None else whole("n_wavelets", n_wavelets, 1)
+        count = array.size if n_wavelets is None else whole("n_wavelets", n_wavelets)
         if count > array.size:
             raise ValueError(f"{call}: {count} wavelets, but the array has {array.size} elements")
         return wse_lib.Transfer(target=stream["color"], streaming=True, is_16bit=False,
