@@ -211,6 +211,8 @@ fn main() void {
 
 @pytest.mark.parametrize("entry, text", [
     ("@get_local_task_id(12)", "the entry is a local task id"),
+    ("@get_input_queue(3)", "the entry is a control_task_id, its number, or {} for none"),
+    ("@get_dsr(dsr_dest, 3)", "the entry is a control_task_id, its number, or {} for none"),
     ("64", "the entry is no control task id, which lies in 0 to 63"),
     ("-1", "the entry is no control task id, which lies in 0 to 63")])
 def test_entries_that_no_control_task_has(tmp_path, entry, text):

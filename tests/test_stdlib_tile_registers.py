@@ -206,7 +206,14 @@ fn main() void { tile.output_queue_config.encode_output_queue(oq, c); }
     ("input_queue_config.encode_input_queue(9, c, true)", "there is no such queue"),
     ("output_queue_config.encode_output_queue(-1, c)", "there is no such queue"),
     ("input_queue_config.encode_input_queue(oq, c, true)", "a queue of the other direction"),
-    ("output_queue_config.encode_output_queue(iq, c)", "a queue of the other direction")])
+    ("output_queue_config.encode_output_queue(iq, c)", "a queue of the other direction"),
+    ("input_queue_config.encode_input_queue(iq, oq, true)", "neither a color or a queue"),
+    ("input_queue_config.encode_input_queue(c, c, true)", "neither a color or a queue"),
+    ("output_queue_config.encode_output_queue(oq, 1.5)", "neither a color or a queue"),
+    ("queue_flush.exit(c)", "exit takes an input queue or an output queue"),
+    ("queue_flush.is_flushed(0, c)", "is_flushed takes the status and an input queue"),
+    ("task_priority.set_task_priority(c)", "pass the id of one, on wse2 a color, on wse3 an input"),
+    ("task_priority.clear_task_priority(EAST)", "pass the id of one")])
 def test_a_wrong_queue_is_no_other_register(tmp_path, call, text):
     with pytest.raises(AssertionError, match=f"(?s)exit code 1.*{text}.*pe.csl"):
         stdlib_run.build(tmp_path, loop() + f"""
