@@ -134,7 +134,7 @@ Operand builtin_get_int(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
     return sema_convert(s, o, key.u.enum_type.tag, at);
   if (operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_DSR)
     return operand_value(s, pool_int(s->pool, POOL(U16), pool_key(s->pool, o.value).u.dsr.number));
-  if (!type_is_id(o.type) && !pool_eq(o.type, POOL(DIRECTION))) {
+  if (!type_is_id(o.type)) {
     diag_no_number(s->diags, arg->span, o.type);
     return operand_poison();
   }
