@@ -169,8 +169,14 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
   }
   if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))
     return operand_poison();
-  if (type_is_wide(s->pool, type) || type_is_wide(s->pool, o.type))
-    return operand_at(wide_convert(s, o, type, span), span);
+  if (type_is_wide(s->pool, type) || type_is_wide(s->pool, o.type)) {
+    PoolKey from = pool_key(s->pool, o.type), to = pool_key(s->pool, type);
+    bool is_enum = from.kind == PK_ENUM_TYPE || to.kind == PK_ENUM_TYPE;
+    if (!is_enum)
+      return operand_at(wide_convert(s, o, type, span), span);
+    PoolId tag = from.kind == PK_ENUM_TYPE ? from.u.enum_type.tag : to.u.enum_type.tag;
+    return sema_convert(s, sema_convert(s, o, tag, span), type, span);
+  }
   return operand_at(operand_runtime(emit_convert(s, sema_ir(s, o), o.type, type), type), span);
 }
 
