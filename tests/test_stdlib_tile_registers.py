@@ -208,6 +208,7 @@ fn main() void { tile.output_queue_config.encode_output_queue(oq, c); }
     ("input_queue_config.encode_input_queue(oq, c, true)", "a queue of the other direction"),
     ("output_queue_config.encode_output_queue(iq, c)", "a queue of the other direction"),
     ("input_queue_config.encode_input_queue(iq, oq, true)", "neither a color or a queue"),
+    ("input_queue_config.encode_input_queue(iq, 99, true)", "99 is out of range for a color"),
     ("input_queue_config.encode_input_queue(c, c, true)", "neither a color or a queue"),
     ("output_queue_config.encode_output_queue(oq, 1.5)", "neither a color or a queue"),
     ("queue_flush.exit(c)", "exit takes an input queue or an output queue"),
