@@ -61,6 +61,10 @@ Port router_waits_for(Report *report, Unit from);
 /* The instruction that unblocks the command stream, among those that can follow `entry`, or the
  * call that leads to it; PC_RETURN: there is none. */
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
+/* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
+unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task);
+/* The data task that carries out the host's commands. */
+bool is_command_task(const Program *program, const ClassCode *cls, const ImageTask *task);
 /* A task that would unblock the command stream and has never started; else a data task that would,
  * with another wavelet; NULL: there is none. */
 const ImageTask *task_to_unblock(Report *report, uint32_t tile, bool *has_started);

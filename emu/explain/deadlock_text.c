@@ -182,21 +182,26 @@ static void print_ways(const Report *r, uint32_t tile, uint32_t pc)
             ways[i].file, ways[i].line);
 }
 
-static void print_lost(Report *r, Unit end)
+static void print_merged(Report *r, uint32_t tile)
 {
-  const TileRecord *record = report_look(r, end.tile)->record;
-  report_tile(r, end.tile);
-  fprintf(r->out, " ");
-  report_task(r, end.tile, TASK_LOCAL, end.index);
+  const TileRecord *record = report_look(r, tile)->record;
+  report_task(r, tile, TASK_LOCAL, record->lost_id);
   fprintf(r->out, " was activated again before it had started");
   if (record->lost_pc != PC_RETURN)
-    report_place(r, end.tile, record->lost_pc);
+    report_place(r, tile, record->lost_pc);
   if (record->before_pc != PC_RETURN) {
     fprintf(r->out, ", the first time");
-    report_place(r, end.tile, record->before_pc);
+    report_place(r, tile, record->before_pc);
   }
-  print_ways(r, end.tile, record->lost_pc);
+  print_ways(r, tile, record->lost_pc);
   fprintf(r->out, ": two activations are one start");
+}
+
+static void print_lost(Report *r, Unit end)
+{
+  report_tile(r, end.tile);
+  fprintf(r->out, " ");
+  print_merged(r, end.tile);
 }
 
 /* The tasks that control wavelets of a tile could have started. */
@@ -289,6 +294,33 @@ static void print_no_call(Report *r, uint32_t tile, const ClassCode *cls)
   fprintf(r->out, " on");
 }
 
+/* A data task that has never started although a route of its color, on which others send, leads to
+ * the tile: nothing has come, or it goes past the ramp. */
+static void print_idle_data_task(Report *r, uint32_t tile, const ClassCode *cls)
+{
+  const InspectTile *t = report_look(r, tile);
+  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    unsigned color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
+    if (color >= MAX_COLORS || is_command_task(r->program, cls, task) ||
+        record_has_started(t->record, task->kind, task->id) || !t->colors[color].configured ||
+        !(t->colors[color].rx & ~port_bit(PORT_RAMP)))
+      continue;
+    fprintf(r->out, "; ");
+    report_task(r, tile, task->kind, task->id);
+    fprintf(r->out, " has never started");
+    if (t->colors[color].tx & port_bit(PORT_RAMP)) {
+      fprintf(r->out, ", no wavelet of ");
+      report_color(r, tile, color);
+      fprintf(r->out, " has come");
+    } else {
+      fprintf(r->out, ": ");
+      print_route(r, (Unit){UNIT_END, END_NOT_DELIVERED, tile, (uint8_t)color}, false, "leads");
+    }
+    return;
+  }
+}
+
 /* A counter that has not reached its end is most often short of a task that nothing activates. */
 static void print_idle_task(Report *r, uint32_t tile, const ClassCode *cls)
 {
@@ -302,6 +334,7 @@ static void print_idle_task(Report *r, uint32_t tile, const ClassCode *cls)
     fprintf(r->out, " has never started");
     return;
   }
+  print_idle_data_task(r, tile, cls);
 }
 
 static void print_no_unblock(Report *r, Unit end)
@@ -327,7 +360,7 @@ static bool is_teardown(const Report *r, const ImageTask *task)
 
 enum { OTHERS_NAMED = 3 };
 
-/* Which of several tasks was meant to start, the program knows alone. */
+/* Only the program knows which of several tasks was meant to start. */
 static void print_missed_too(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -372,6 +405,14 @@ static void print_never_started(Report *r, Unit end)
   fprintf(r->out, "; it would unblock the command stream");
   report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
   print_missed_too(r, end);
+  if (task->kind != TASK_LOCAL || is_teardown(r, task))
+    return;
+  if (report_look(r, end.tile)->record->lost) {
+    fprintf(r->out, "; ");
+    print_merged(r, end.tile);
+  } else {
+    print_idle_data_task(r, end.tile, cls);
+  }
 }
 
 static void print_last_of_fifo(Report *r, uint32_t tile, bool push)

@@ -151,8 +151,19 @@ static int held_up_task(Report *r, uint32_t tile)
   return id;
 }
 
-/* The thread that may come to it later: the main thread, otherwise a task that is held up, or one
- * that an operation will activate, unless it waits for the very wavelets of `color`. */
+/* An operation that will activate a task, unless it waits for the very wavelets of `color`. */
+static Unit later_operation(Report *r, uint32_t tile, unsigned color, Unit otherwise)
+{
+  const InspectTile *t = report_look(r, tile);
+  for (unsigned i = 1; i <= MAX_MICROTHREADS; i++)
+    if (finite_wait(&t->threads[i]) && !waits_for_color(&t->threads[i], color) &&
+        t->threads[i].run->done.kind == ACT_ACTIVATE)
+      return unit_of(UNIT_THREAD, tile, i);
+  return otherwise;
+}
+
+/* The thread that may come to it later: the main thread, otherwise a task that is held up, or a
+ * later_operation. */
 static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwise)
 {
   const InspectTile *t = report_look(r, tile);
@@ -162,13 +173,7 @@ static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwis
   if (id >= 0)
     return after_block(r, tile, (unsigned)id, color);
   Unit lost = lost_or(r, tile, end_unit(END_NONE, tile, 0));
-  if (lost.end != END_NONE)
-    return lost;
-  for (unsigned i = 1; i <= MAX_MICROTHREADS; i++)
-    if (finite_wait(&t->threads[i]) && !waits_for_color(&t->threads[i], color) &&
-        t->threads[i].run->done.kind == ACT_ACTIVATE)
-      return unit_of(UNIT_THREAD, tile, i);
-  return otherwise;
+  return lost.end != END_NONE ? lost : later_operation(r, tile, color, otherwise);
 }
 
 /* ---- the command stream ---------------------------------------------------------------------- */
@@ -192,8 +197,21 @@ static void reach_insn(Reach *r, uint32_t pc, uint32_t site)
   r->list[r->n++] = (Reached){pc, site};
 }
 
-/* Whether it unblocks the command stream. */
-static bool reach_from(Reach *r, Reached at)
+typedef bool InsnQuestion(const Insn *insn, unsigned id);
+
+static bool unblocks_stream(const Insn *insn, unsigned id)
+{
+  (void)id;
+  return insn->op == OP_stcfgi && insn->imm == CFG_CMD_STREAM;
+}
+
+/* Activates the local task, or may: a register has the id. */
+static bool activates_task(const Insn *insn, unsigned id)
+{
+  return insn->op == OP_act || (insn->op == OP_acti && insn->imm == id);
+}
+
+static void reach_from(Reach *r, Reached at)
 {
   const Insn *insn = class_insn(r->cls, at.pc);
   uint32_t target;
@@ -205,10 +223,12 @@ static bool reach_from(Reach *r, Reached at)
     reach_insn(r, target, at.site);
   if (!leaves)
     reach_insn(r, at.pc + insn_words(insn->op) * 2u, at.site);
-  return insn->op == OP_stcfgi && insn->imm == CFG_CMD_STREAM;
 }
 
-uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
+/* The instruction that answers the question, among those that can follow `entry`, or the call that
+ * leads to it; PC_RETURN: there is none. */
+static uint16_t reach_answer(const ClassCode *cls, uint16_t entry, InsnQuestion *question,
+                             unsigned id)
 {
   Reach r = {.cls = cls, .seen = base_malloc(cls->n_insns + 1u),
              .list = base_malloc(sizeof *r.list * (cls->n_insns + 1u))};
@@ -217,7 +237,8 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
   reach_insn(&r, entry, PC_RETURN);
   for (size_t i = 0; i < r.n && found == PC_RETURN; i++) {
     Reached at = r.list[i];
-    if (reach_from(&r, at))
+    reach_from(&r, at);
+    if (question(class_insn(cls, at.pc), id))
       found = at.site == PC_RETURN ? at.pc : at.site;
   }
   free(r.seen);
@@ -225,8 +246,26 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
   return (uint16_t)found;
 }
 
-/* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
-static unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
+uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
+{
+  return reach_answer(cls, entry, unblocks_stream, 0);
+}
+
+/* The instructions that activate the awaited task stand elsewhere than in the task whose
+ * activations have merged, so the second start of that one may not be what is missing. */
+static bool is_lost_beside(Report *r, uint32_t tile, const ImageTask *awaited)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  const ImageTask *lost = record->lost ? cls->local_task[record->lost_id] : NULL;
+  bool is_activated = false;
+  for (size_t i = 0; i < cls->n_insns; i++)
+    is_activated |= activates_task(&cls->insns[i], awaited->id);
+  return lost && lost != awaited && is_activated &&
+         reach_answer(cls, lost->entry, activates_task, awaited->id) == PC_RETURN;
+}
+
+unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
 {
   if (program->image->arch == ARCH_WSE2)
     return task->id;
@@ -239,7 +278,7 @@ static unsigned color_of_task(const Program *program, const ClassCode *cls, cons
   return count == 1 ? found : MAX_COLORS;
 }
 
-static bool is_command_task(const Program *program, const ClassCode *cls, const ImageTask *task)
+bool is_command_task(const Program *program, const ClassCode *cls, const ImageTask *task)
 {
   return task->kind == TASK_DATA &&
          color_of_task(program, cls, task) == program->machine->memcpy_command_color;
@@ -300,7 +339,10 @@ static Unit after_command(Report *r, Unit from)
   unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
   if (queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0)
     after = unit_of(UNIT_RECEIVER, from.tile, color);
-  return later_thread(r, from.tile, NO_COLOR, after);
+  Unit later = later_thread(r, from.tile, NO_COLOR, after);
+  bool is_beside = later.end == END_LOST && !has_started && task->kind == TASK_LOCAL &&
+                   is_lost_beside(r, from.tile, task);
+  return is_beside ? later_operation(r, from.tile, NO_COLOR, after) : later;
 }
 
 static Unit after_output(Report *r, Unit from)
