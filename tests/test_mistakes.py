@@ -73,3 +73,19 @@ def test_what_a_short_call_leaves_is_no_matter_of_extents(arch, tmp_path):
         assert "nobody reads P2.0 input queue 4" in text.splitlines()[1], text
         assert re.search(r", called at \S*pe\.csl:11$", text.splitlines()[1]), text
         assert "call of <collectives/broadcast>: let all tiles that take part make" in text, text
+
+
+@pytest.mark.parametrize("arch", ("wse2", "wse3"))
+def test_a_collective_before_its_first_call(arch, tmp_path):
+    """The program has a function that calls init(), so the compiler is silent; the host launches the other."""
+    image = tmp_path / "prog.bin"
+    harness.compile(harness.ROOT / "tests" / "stdlib" / "before_init" / "layout.csl", image,
+                    f"--arch={arch}", "--memcpy", "--channels=1")
+    harness.emu(image, "--launch=setup", "--launch=go")
+    for engine in mistake_run.ENGINES:
+        text = harness.emu(image, f"--engine={engine}", "--check=off", "--launch=go", expect=3).err
+        helps = [line for line in text.splitlines() if line.startswith("  help: ")]
+        assert helps, text
+        for line in helps:
+            assert ("call of <collectives_2d/pe>: let all tiles that take part make the same calls, in the "
+                    "same order and with the same root and count, after init()") in line, text

@@ -479,16 +479,18 @@ static void print_help(Analysis *a, const Cause *cause)
 {
   const char *module = collective_of_wait(a, cause);
   const Unit *root = &a->nodes[cause->root].unit;
+  ShortMessage cut = root->kind == UNIT_END ? (ShortMessage){.is_any = false}
+                                            : find_short_message(a, cause->root);
   const char *advice = root->kind == UNIT_END
                          ? end_help(&a->report, root)
-                         : cycle_help(find_short_message(a, cause->root).is_any);
+                         : cycle_help(&a->report, cut.is_any ? &cut.sender : NULL);
   if (module && root->kind == UNIT_END && root->end == END_LOST)
     fprintf(a->report.out, "  help: a call of %s began before the one before it had ended: start "
             "the next call on an axis in the callback of the one before it\n", module);
   else if (module)
     fprintf(a->report.out, "  help: what waits is part of a call of %s: let all tiles that take "
-            "part make the same calls, in the same order and with the same root and count\n",
-            module);
+            "part make the same calls, in the same order and with the same root and count%s\n",
+            module, strcmp(module, "<collectives_2d/pe>") == 0 ? ", after init()" : "");
   else if (advice)
     fprintf(a->report.out, "  help: %s\n", advice);
 }

@@ -82,6 +82,7 @@ void end_print(Report *report, Unit end);
 void short_message_print(Report *report, Unit reader, Unit sender);
 /* Advice for the author of the program; NULL: none. */
 const char *end_help(Report *report, const Unit *root);
-const char *cycle_help(bool is_short);
+/* For a cycle of waits; `sender`: of a message that has stopped short there; NULL: none has. */
+const char *cycle_help(const Report *report, const Unit *sender);
 
 #endif

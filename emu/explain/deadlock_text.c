@@ -742,9 +742,12 @@ static bool fills_unread_fifo(Report *r, Unit end)
   return t->threads[end.index].run->dest.kind == VS_FIFO && !t->record->fifo[0].elements;
 }
 
-const char *cycle_help(bool is_short)
+const char *cycle_help(const Report *r, const Unit *sender)
 {
-  if (is_short)
+  if (sender && is_filtered(r->program, sender->index))
+    return "a filter may let too few pass: compare the extents of both sides, and what the color's "
+           "filters count";
+  if (sender)
     return "compare the extents of both sides, and that of the memory from which the sender's "
            "elements come: its first source decides how many there are";
   return "let one of them go on without the others: receive before sending, or start its operation "
