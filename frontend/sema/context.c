@@ -155,12 +155,36 @@ void sema_note_declared(Sema *s, const Operand *o)
     diag_declared_here(s->diags, decl->name_span, sema_text(s, o->name));
 }
 
+/* Two types that a message would write the same way. */
+static bool are_alike(Sema *s, PoolId type, PoolId other)
+{
+  const char *text = type_text(s->pool, s->arena, type);
+  bool is_whole = strstr(text, "...") == NULL;
+  return !pool_eq(type, other) && is_whole &&
+         strcmp(text, type_text(s->pool, s->arena, other)) == 0;
+}
+
+/* The first field of both struct types that has types which are alike; NULL: there is none. */
+static const PoolField *field_alike(Sema *s, PoolId type, PoolId other)
+{
+  PoolKey a = pool_key(s->pool, type), b = pool_key(s->pool, other);
+  if (a.kind != PK_STRUCT_TYPE || b.kind != PK_STRUCT_TYPE)
+    return NULL;
+  for (uint32_t i = 0; i < a.u.fields.n; i++)
+    for (uint32_t k = 0; k < b.u.fields.n; k++)
+      if (str_eq(a.u.fields.fields[i].name, b.u.fields.fields[k].name) &&
+          are_alike(s, a.u.fields.fields[i].type, b.u.fields.fields[k].type))
+        return &a.u.fields.fields[i];
+  return NULL;
+}
+
 void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span)
 {
-  const char *text = type_text(s->pool, s->arena, expected);
-  bool is_whole = strstr(text, "...") == NULL;
-  if (is_whole && strcmp(text, type_text(s->pool, s->arena, found)) == 0)
+  const PoolField *field = field_alike(s, expected, found);
+  if (are_alike(s, expected, found))
     diag_types_alike(s->diags, span);
+  else if (field != NULL)
+    diag_types_alike_field(s->diags, span, sema_text(s, field->name));
 }
 
 /* Names and builtins of other languages, and what one writes here. */

@@ -1203,6 +1203,17 @@ static void stmt_return(Sema *s, const NodeReturn *n)
   s->is_dead = true;
 }
 
+/* A break without a label leaves the loop, also inside a labelled block that takes a value. */
+static void report_value_of_loop(Sema *s, const Target *loop, Span at)
+{
+  const Target *t = loop;
+  diag_loop_has_no_value(s->diags, at);
+  while (t != NULL && t->kind != TARGET_FN && (t->kind != TARGET_BLOCK || str_is_none(t->label)))
+    t = t->up;
+  if (t != NULL && t->kind == TARGET_BLOCK)
+    diag_block_has_value(s->diags, at, sema_text(s, t->label));
+}
+
 static void stmt_break(Sema *s, const NodeBreak *n)
 {
   Target *t = find_target(s, n->label, false);
@@ -1218,7 +1229,7 @@ static void stmt_break(Sema *s, const NodeBreak *n)
     return;
   }
   if (t->kind == TARGET_LOOP && n->value != NULL)
-    diag_loop_has_no_value(s->diags, n->value->span);
+    report_value_of_loop(s, t, n->value->span);
   if (t->has_blocks && s->now.comptime)
     diag_leaves_comptime(s->diags, n->head.span, "break");
   else if (t->has_blocks)
