@@ -628,6 +628,8 @@ def test_mistakes_of_a_script(tmp_path):
                 lambda: region.set_param_all(Color("c", 4)) or region.set_param_all(c),
             "do not divide": lambda: region.set_symbol_all("A", np.zeros(9, int), 3, 3),
             "are no 2 x 2 matrix": lambda: region.set_symbol_all("A", np.zeros(9, int), 2, 2),
+            "width and height are those of the whole matrix, 6 and 6 here, not of a tile's block":
+                lambda: region.set_symbol_all("A", np.zeros(36, int), 3, 2),
             "no variable has elements of float64; .astype(np.float32)":
                 lambda: region.set_symbol_all("A", np.zeros(12), 4, 3),
             "'A': elements of dtype >i2 are no numbers":

@@ -336,8 +336,12 @@ class CodeRegion:
                              f"width is {width}, height {height}: are they swapped?")
         data = np.ascontiguousarray(data).ravel()
         if data.size != width * height:
+            whole_width, whole_height = width * self.width, height * self.height
+            help_ = ("" if data.size != whole_width * whole_height else
+                     f"; width and height are those of the whole matrix, {whole_width} and "
+                     f"{whole_height} here, not of a tile's block")
             raise ValueError(f"symbol {name!r}: {data.size} elements are no {width} x {height} "
-                             "matrix")
+                             f"matrix{help_}")
         if width % self.width or height % self.height:
             raise ValueError(f"symbol {name!r}: {width} x {height} elements do not divide into "
                              f"{self.width} x {self.height} equal blocks")
