@@ -16,6 +16,7 @@ static PoolId make_symbolic(Sema *s, SymbolicKind sym, unsigned op, PoolId type,
   k.u.symbolic.op = op;
   k.u.symbolic.a = a;
   k.u.symbolic.b = b;
+  sema_count_steps(s, STEPS_PER_SYMBOLIC);
   return pool_get(s->pool, &k);
 }
 

@@ -11,6 +11,7 @@ static PoolId symbolic_as(Sema *s, SymbolicKind sym, PoolId value, PoolId type)
   PoolKey k = {.kind = PK_SYMBOLIC, .type = type};
   k.u.symbolic.sym = sym;
   k.u.symbolic.a = value;
+  sema_count_steps(s, STEPS_PER_SYMBOLIC);
   return pool_get(s->pool, &k);
 }
 

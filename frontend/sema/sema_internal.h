@@ -390,6 +390,7 @@ Operand sema_range_part(Sema *s, Operand range, unsigned part);   /* 0 start, 1 
 /* Counts comptime steps for work that takes long or memory; the next step sees whether they were
  * too many. */
 void sema_count_steps(Sema *s, uint64_t n);
+enum { STEPS_PER_SYMBOLIC = 10 };     /* each symbolic value stays in memory with its operands */
 /* Code emitted next belongs to the source at `span`. */
 void sema_at(Sema *s, Span span);
 /* @bitcast on any operand. */
