@@ -490,6 +490,15 @@ static const char *number_help(Parser *p, const Token *before, const Token *foun
   return NULL;
 }
 
+/* `while (a) : (i += 1, j += 1)` and `: ({ i += 1; j += 1; })`, at the ',' or the '{'. */
+static bool is_second_step(const Parser *p, const Token *found)
+{
+  uint32_t paren = open_bracket(p, (uint32_t)(found - p->tokens));
+  return (found->kind == ',' || found->kind == '{') && paren != UINT32_MAX && paren > 1
+         && p->tokens[paren].kind == '(' && p->tokens[paren - 1].kind == ':'
+         && p->tokens[paren - 2].kind == ')';
+}
+
 static const char *help_for(Parser *p, const Token *before, const Token *found)
 {
   const char *help = number_help(p, before, found);
@@ -564,6 +573,11 @@ static void add_notes(Parser *p, const Token *before, const Token *found, const 
   bool noted = help && (!is_operand || is_operator_before_operand(before->kind));
   if (is_block_at_top(p, before, found)) {
     help = "a block outside of functions is written 'comptime { ... }' or 'layout { ... }'";
+    noted = true;
+  }
+  if (is_second_step(p, found)) {
+    help = "behind ':' stands one assignment, 'while (CONDITION) : (i += 1) { ... }'; others are "
+           "the last statements of the body";
     noted = true;
   }
   if (noted)
