@@ -48,7 +48,8 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
   report_color(r, end.tile, end.index);
   fprintf(r->out, inputs ? " from " : " to ");
   print_ports(r, inputs ? state->rx : state->tx);
-  fprintf(r->out, inputs ? " only (to " : " only (from ");
+  fprintf(r->out, (inputs ? state->rx : state->tx) ? " only" : "");
+  fprintf(r->out, inputs ? " (to " : " (from ");
   print_ports(r, inputs ? state->tx : state->rx);
   fprintf(r->out, ", switch position %u)", state->position);
   if (!inputs)
