@@ -423,6 +423,13 @@ static void print_last_of_fifo(Report *r, uint32_t tile, bool push)
                                  .elements = record->fifo[push].elements});
 }
 
+/* It waits for elements, and there was no room for some: `end` is END_FIFO. */
+static bool lacks_what_was_full(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  return t->threads[end.index].run->dest.kind != VS_FIFO && t->record->fifo_was_full;
+}
+
 /* `end`: the thread that waits. */
 static void print_fifo(Report *r, Unit end)
 {
@@ -445,6 +452,8 @@ static void print_fifo(Report *r, Unit end)
     fprintf(r->out, pushes ? "; it is filled" : "; it is emptied");
     report_place(r, end.tile, run->pc);
   }
+  if (lacks_what_was_full(r, end))
+    fprintf(r->out, "; an operation has found a full FIFO");
 }
 
 static void print_fifo_left(Report *r, Unit end)
@@ -715,6 +724,10 @@ static const char *sender_help(Report *r, const Unit *end)
          "what starts the rest is there, such as the activation of the next task";
 }
 
+static const char cut_help[] =
+  "an operation without .async ends at a full FIFO and returns false: give it .async, or start it "
+  "again when there is room, in the task of .activate_pop";
+
 /* For wavelets that stay in an input queue: `end` is END_NOBODY_READS. */
 static const char *unread_help(Report *r, const Unit *end)
 {
@@ -728,8 +741,7 @@ static const char *unread_help(Report *r, const Unit *end)
     return "a control wavelet behind the data waits for a task: keep it away with ce_ignore of its "
            "command, or unblock the queue's data task id and bind a control task to its entry";
   if (is_cut_by_fifo(r, end->tile, queue->use, true))
-    return "an operation without .async ends at a full FIFO and returns false: give it .async, or "
-           "start it again when there is room, in the task of .activate_pop";
+    return cut_help;
   if (is_of_halves(r, end->tile, queue->use))
     return "nobody takes what is left: compare the extents of both sides and their simd_mode, "
            "which says whether a wavelet has one element of 16 bits or two, or start the operation";
@@ -817,6 +829,8 @@ const char *end_help(Report *r, const Unit *root)
   case END_BLOCKED_THREAD:
     return "unblock it with @unblock or with .unblock of an operation, or do not block it";
   case END_FIFO:
+    if (lacks_what_was_full(r, *root))
+      return cut_help;
     if (fills_unread_fifo(r, *root))
       return "take from the FIFO: start the operation at its other end as well, with .async; a "
              "task of .activate_push starts only after a read that has found the FIFO empty";

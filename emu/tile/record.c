@@ -46,6 +46,7 @@ void record_fifo_end(TileRecord *r, const VecRun *run)
     if (r->fifo[push].pc == run->pc) {
       r->fifo_ended = (uint8_t)(1u << push);
       r->fifo_left = use_count(run->remaining);
+      r->fifo_was_full |= push != 0;
     }
 }
 

@@ -426,6 +426,7 @@ typedef struct {
   uint16_t recent_pc[RECENT_ACTIVATIONS];   /* the last activations: by which instruction */
   uint8_t recent_id[RECENT_ACTIVATIONS], next : 2;
   uint8_t fifo_ended : 2;       /* a bit: the last operation of `fifo` that a FIFO has ended */
+  uint8_t fifo_was_full : 1;    /* some FIFO has ended an operation that was to fill it */
   /* a control wavelet has torn down a color, a flush has emptied its queue: the program has, or
    * should have, put an end to it */
   uint8_t to_be_ended : 1;
