@@ -22,6 +22,14 @@ def test_mistake(mistake, tmp_path):
             assert not mistake_run.wrong(mistake, reports[0]), f"{arch} {level}\n{reports[0]}"
 
 
+def test_a_task_that_will_unblock_is_no_cause(tmp_path):
+    """It starts when the operation that waits is over, so what holds that one up is to blame."""
+    mistake = next(m for m in MISTAKES if m.name == "unblock_behind_a_send")
+    for arch in mistake.arches:
+        text = mistake_run.report(mistake, arch, "-O1", "fast", tmp_path)
+        assert "cause 2" not in text and "nothing unblocks it" not in text, text
+
+
 @pytest.mark.parametrize("mistake", [m for m in MISTAKES if m.error],
                          ids=[m.name for m in MISTAKES if m.error])
 def test_a_warning_is_an_error_on_request(mistake, tmp_path):

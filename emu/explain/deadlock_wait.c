@@ -20,6 +20,83 @@ static Unit end_unit(EndKind why, uint32_t tile, unsigned index)
   return (Unit){UNIT_END, why, tile, (uint8_t)index};
 }
 
+/* ---- what code can come to ------------------------------------------------------------------- */
+
+/* An instruction that can be reached, and the call in the first function that leads there; or the
+ * instruction itself, if that is where it is. */
+typedef struct { uint32_t pc, site; } Reached;
+typedef struct {
+  const ClassCode *cls;
+  bool *seen;                   /* by instruction */
+  Reached *list;                /* as many */
+  size_t n;
+} Reach;
+
+static void reach_insn(Reach *r, uint32_t pc, uint32_t site)
+{
+  const Insn *insn = class_insn(r->cls, pc);
+  if (!insn || r->seen[insn - r->cls->insns])
+    return;
+  r->seen[insn - r->cls->insns] = true;
+  r->list[r->n++] = (Reached){pc, site};
+}
+
+typedef bool InsnQuestion(const Insn *insn, unsigned id);
+
+static bool unblocks_stream(const Insn *insn, unsigned id)
+{
+  (void)id;
+  return insn->op == OP_stcfgi && insn->imm == CFG_CMD_STREAM;
+}
+
+/* Activates the local task, or may: a register has the id. */
+static bool activates_task(const Insn *insn, unsigned id)
+{
+  return insn->op == OP_act || (insn->op == OP_acti && insn->imm == id);
+}
+
+/* Unblocks the task, or may. */
+static bool unblocks_task(const Insn *insn, unsigned id)
+{
+  return (insn->op == OP_unblk && insn->imm == ID_TASK) ||
+         (insn->op == OP_unblki && insn->a == ID_TASK && insn->imm == id);
+}
+
+static void reach_from(Reach *r, Reached at)
+{
+  const Insn *insn = class_insn(r->cls, at.pc);
+  uint32_t target;
+  bool inside = at.site != PC_RETURN, calls = insn->op == OP_call;
+  bool leaves = insn->op == OP_jmp || insn->op == OP_ret || insn->op == OP_endtask;
+  if (calls)
+    reach_insn(r, insn->imm, inside ? at.site : at.pc);
+  else if (insn_target(insn, &target))
+    reach_insn(r, target, at.site);
+  if (!leaves)
+    reach_insn(r, at.pc + insn_words(insn->op) * 2u, at.site);
+}
+
+/* The instruction that answers the question, among those that can follow `entry`, or the call that
+ * leads to it; PC_RETURN: there is none. */
+static uint16_t reach_answer(const ClassCode *cls, uint16_t entry, InsnQuestion *question,
+                             unsigned id)
+{
+  Reach r = {.cls = cls, .seen = base_malloc(cls->n_insns + 1u),
+             .list = base_malloc(sizeof *r.list * (cls->n_insns + 1u))};
+  uint32_t found = PC_RETURN;
+  memset(r.seen, 0, cls->n_insns + 1u);
+  reach_insn(&r, entry, PC_RETURN);
+  for (size_t i = 0; i < r.n && found == PC_RETURN; i++) {
+    Reached at = r.list[i];
+    reach_from(&r, at);
+    if (question(class_insn(cls, at.pc), id))
+      found = at.site == PC_RETURN ? at.pc : at.site;
+  }
+  free(r.seen);
+  free(r.list);
+  return (uint16_t)found;
+}
+
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 /* What the tile has lost on its way is to blame, if anything. */
@@ -98,8 +175,17 @@ static bool waits_for_color(const InspectThread *thread, unsigned color)
   return thread->waiting == STALL_INPUT && report_waiting(thread)->color == color;
 }
 
-/* The operation that will unblock the task, unless it waits for the very wavelets of `color`;
- * otherwise the block itself is to blame. */
+/* The operation unblocks the task when it is over, or activates one that may. */
+static bool leads_to_unblock(const ClassCode *cls, Action done, unsigned id)
+{
+  if (done.kind == ACT_UNBLOCK)
+    return done.id_kind == ID_TASK && done.id == id;
+  const ImageTask *next = done.kind == ACT_ACTIVATE && cls ? cls->local_task[done.id] : NULL;
+  return next && reach_answer(cls, next->entry, unblocks_task, id) != PC_RETURN;
+}
+
+/* The operation that leads to an end of the block, unless it waits for the very wavelets of
+ * `color`; otherwise the block itself is to blame. */
 static Unit after_block(Report *r, uint32_t tile, unsigned id, unsigned color)
 {
   const InspectTile *t = report_look(r, tile);
@@ -107,8 +193,7 @@ static Unit after_block(Report *r, uint32_t tile, unsigned id, unsigned color)
     const InspectThread *thread = &t->threads[i];
     if (!finite_wait(thread) || waits_for_color(thread, color))
       continue;
-    Action done = thread->run->done;
-    if (done.kind == ACT_UNBLOCK && done.id_kind == ID_TASK && done.id == id)
+    if (leads_to_unblock(program_class(r->program, tile), thread->run->done, id))
       return unit_of(UNIT_THREAD, tile, i);
   }
   return lost_or(r, tile, end_unit(END_BLOCKED_TASK, tile, id));
@@ -177,74 +262,6 @@ static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwis
 }
 
 /* ---- the command stream ---------------------------------------------------------------------- */
-
-/* An instruction that can be reached, and the call in the first function that leads there; or the
- * instruction itself, if that is where it is. */
-typedef struct { uint32_t pc, site; } Reached;
-typedef struct {
-  const ClassCode *cls;
-  bool *seen;                   /* by instruction */
-  Reached *list;                /* as many */
-  size_t n;
-} Reach;
-
-static void reach_insn(Reach *r, uint32_t pc, uint32_t site)
-{
-  const Insn *insn = class_insn(r->cls, pc);
-  if (!insn || r->seen[insn - r->cls->insns])
-    return;
-  r->seen[insn - r->cls->insns] = true;
-  r->list[r->n++] = (Reached){pc, site};
-}
-
-typedef bool InsnQuestion(const Insn *insn, unsigned id);
-
-static bool unblocks_stream(const Insn *insn, unsigned id)
-{
-  (void)id;
-  return insn->op == OP_stcfgi && insn->imm == CFG_CMD_STREAM;
-}
-
-/* Activates the local task, or may: a register has the id. */
-static bool activates_task(const Insn *insn, unsigned id)
-{
-  return insn->op == OP_act || (insn->op == OP_acti && insn->imm == id);
-}
-
-static void reach_from(Reach *r, Reached at)
-{
-  const Insn *insn = class_insn(r->cls, at.pc);
-  uint32_t target;
-  bool inside = at.site != PC_RETURN, calls = insn->op == OP_call;
-  bool leaves = insn->op == OP_jmp || insn->op == OP_ret || insn->op == OP_endtask;
-  if (calls)
-    reach_insn(r, insn->imm, inside ? at.site : at.pc);
-  else if (insn_target(insn, &target))
-    reach_insn(r, target, at.site);
-  if (!leaves)
-    reach_insn(r, at.pc + insn_words(insn->op) * 2u, at.site);
-}
-
-/* The instruction that answers the question, among those that can follow `entry`, or the call that
- * leads to it; PC_RETURN: there is none. */
-static uint16_t reach_answer(const ClassCode *cls, uint16_t entry, InsnQuestion *question,
-                             unsigned id)
-{
-  Reach r = {.cls = cls, .seen = base_malloc(cls->n_insns + 1u),
-             .list = base_malloc(sizeof *r.list * (cls->n_insns + 1u))};
-  uint32_t found = PC_RETURN;
-  memset(r.seen, 0, cls->n_insns + 1u);
-  reach_insn(&r, entry, PC_RETURN);
-  for (size_t i = 0; i < r.n && found == PC_RETURN; i++) {
-    Reached at = r.list[i];
-    reach_from(&r, at);
-    if (question(class_insn(cls, at.pc), id))
-      found = at.site == PC_RETURN ? at.pc : at.site;
-  }
-  free(r.seen);
-  free(r.list);
-  return (uint16_t)found;
-}
 
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
 {
