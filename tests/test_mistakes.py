@@ -22,6 +22,14 @@ def test_mistake(mistake, tmp_path):
             assert not mistake_run.wrong(mistake, reports[0]), f"{arch} {level}\n{reports[0]}"
 
 
+def test_an_access_that_begins_in_a_variable_names_it_once(tmp_path):
+    mistake = next(m for m in MISTAKES if m.name == "reads_past_the_end")
+    for arch in mistake.arches:
+        text = mistake_run.report(mistake, arch, "-O1", "fast", tmp_path)
+        assert re.search(r"the access begins in the variable: 'x', 0x\w+ to 0x\w+, and ends behind it", text)
+        assert text.count("'x'") == 1, text
+
+
 def test_a_task_that_will_unblock_is_no_cause(tmp_path):
     """It starts when the operation that waits is over, so what holds that one up is to blame."""
     mistake = next(m for m in MISTAKES if m.name == "unblock_behind_a_send")

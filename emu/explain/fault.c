@@ -504,13 +504,19 @@ static void print_symbol(Report *r, const Fault *fault)
             near->address, near->address + near->bytes - 1);
 }
 
-/* The variable that the access belongs to: value2 is an address in it, if it is known. */
-static void print_object(Report *r, const Fault *fault)
+/* The variable that the access belongs to, and what lies at its address: value2 is an address in
+ * the first, if it is known. */
+static void print_objects(Report *r, const Fault *fault)
 {
   const ImageSymbol *object = class_object(program_class(r->program, fault->tile), fault->value2);
+  bool begins = object && fault->value >= object->address &&
+                fault->value < object->address + object->bytes;
   if (object)
-    fprintf(r->out, "  meant for the variable: '%s', 0x%04x to 0x%04x\n", object->name,
-            object->address, object->address + object->bytes - 1);
+    fprintf(r->out, "  %s the variable: '%s', 0x%04x to 0x%04x%s\n",
+            begins ? "the access begins in" : "meant for", object->name, object->address,
+            object->address + object->bytes - 1, begins ? ", and ends behind it" : "");
+  if (!begins)
+    print_symbol(r, fault);
 }
 
 /* Where the task was activated for the first time. */
@@ -605,8 +611,7 @@ static void print_other_side(Report *r, const Fault *fault)
     print_symbol(r, fault);
     break;
   case FAULT_OUT_OF_BOUNDS:
-    print_object(r, fault);
-    print_symbol(r, fault);
+    print_objects(r, fault);
     break;
   case FAULT_ELEMENT_SIZE:
     print_symbol(r, fault);
