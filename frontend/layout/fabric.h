@@ -22,6 +22,7 @@ typedef struct {
   uint8_t element_bytes;
   uint8_t float_bits;       /* of the floats that it moves; 0: other numbers, or not known */
   SimdMode simd;
+  bool has_index;           /* the high half of each wavelet is the operation's index */
   bool may_pack;            /* 16-bit elements travel two per wavelet, if `simd` does that */
   bool is_beside_memory;    /* all its other operands lie in memory, or are numbers */
   uint8_t least, most;      /* times for each start: 0, 1 or FABRIC_MANY */
@@ -48,6 +49,7 @@ typedef struct FabricUses {
   Span control_span[MAX_TASK_IDS];
   uint8_t task_floats[MAX_COLORS];      /* bits of a float that the color's data task takes, or 0 */
   uint32_t half_tasks;                  /* the color's data task takes 16 bits of a wavelet */
+  uint32_t high_float_tasks;            /* it takes an integer in the low half, then a float */
   uint32_t converting_tasks;            /* it converts the value of one 32-bit integer to a float */
   Span task_span[MAX_COLORS];           /* of that data task */
   uint32_t singles;                     /* code takes one element of 16 bits after the other: */

@@ -27,7 +27,7 @@ typedef struct {
 typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
 
 typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_COUNT } Rule;
+               RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_INDEX, RULE_COUNT } Rule;
 
 typedef struct { Rule rule; Span at; } Told;
 
@@ -696,6 +696,34 @@ static void check_singles(FabricCheck *c, uint32_t tile, unsigned color)
     release_note(c->session);
 }
 
+/* ---- an index where the task takes a float --------------------------------------------------- */
+
+static bool sends_floats_with_index(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  (void)c;
+  return use->has_index && use->float_bits == bits;
+}
+
+static bool sends_anything_else(const FabricCheck *c, const FabricUse *use, unsigned bits)
+{
+  return !use->is_control && !sends_floats_with_index(c, use, bits);
+}
+
+static void check_index(FabricCheck *c, uint32_t tile, unsigned color)
+{
+  const FabricUses *uses = uses_at(c, tile);
+  if (!(uses->high_float_tasks >> color & 1) || !is_to_check(c, RULE_INDEX, tile, color) ||
+      may_come(c, tile, color, sends_anything_else, 16))
+    return;
+  Sender sender = find_upstream(c, tile, color, sends_floats_with_index, 16);
+  Span at = uses->task_span[color];
+  if (!sender.use || !may_tell(c, RULE_INDEX, color, at))
+    return;
+  diag_index_as_data(c->session->diags, at, tile_text(c, tile), color);
+  note_sender(c, &sender);
+  diag_index_as_data_help(c->session->diags, at);
+}
+
 /* ---- colors that no code reads --------------------------------------------------------------- */
 
 static void check_unread(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
@@ -1018,6 +1046,7 @@ static void check_amounts(FabricCheck *c, uint32_t tile)
       check_converting_task(c, tile, color);
       check_half_task(c, tile, color);
       check_singles(c, tile, color);
+      check_index(c, tile, color);
     } else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
       check_unread(c, tile, color, route);
   }

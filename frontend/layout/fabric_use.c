@@ -292,6 +292,8 @@ static void note_data_task(UseWalk *w, const IrTask *task)
       w->out->task_floats[color] = (uint8_t)(8 * ir_type_bytes(f->params[i]));
   if (f->n_params == 1 && ir_type_bytes(f->params[0]) <= 2)
     w->out->half_tasks |= color_bit(color);
+  if (f->n_params == 2 && !ir_type_is_float(f->params[0]) && ir_type_is_float(f->params[1]))
+    w->out->high_float_tasks |= color_bit(color);
   if (f->n_params == 1 && f->params[0] == IRT_I32 && converts_to_float(f, f->blocks[0].params[0]))
     w->out->converting_tasks |= color_bit(color);
   w->out->task_span[color] = w->s->setup->tasks[task->id].span;
@@ -468,6 +470,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .color = d->color, .simd = operation_simd(o, d->simd), .least = times.least, .most = times.most,
     .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
     .float_bits = fabric_float_bits(w->m, f, insn, d->kind == DESC_FABOUT),
+    .has_index = (d->flags & DESC_F_INDEX) != 0,
     .may_pack = may_pack(o), .is_beside_memory = is_beside_memory(o),
     .length = d->on_control.kind == ACT_NONE ? fabric_operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
