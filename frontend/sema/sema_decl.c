@@ -31,6 +31,7 @@ void sema_own_destroy(Sema *s)
 {
   SemaPrivate *own = s->own;
   arrfree(own->cells);
+  hmfree(own->failed_loops);
   arrfree(own->leaves);
   arrfree(own->ranges);
   sema_forget_computed(s);

@@ -88,6 +88,8 @@ typedef struct LocalStruct {
   PoolId self;            /* as Decl.self */
 } LocalStruct;
 
+typedef struct { uint32_t key; bool value; } FailedLoop;    /* key: place in the source */
+
 typedef struct SemaPrivate {
   Cell *cells;            /* stb_ds */
   PoolId *leaves;         /* of the cells; stb_ds */
@@ -96,6 +98,7 @@ typedef struct SemaPrivate {
   const PoolId *computed_for;     /*   sema_symbolic.c */
   uint64_t steps, library_steps;  /* comptime steps of the program and of the library */
   bool is_out_of_steps;   /* reported */
+  FailedLoop *failed_loops;       /* stb_ds: those whose turns have had an error */
   const Decl *unused;     /* what sema_check_unused looks at, or NULL */
   uint32_t depth;         /* comptime call depth */
   uint64_t effects;       /* grows with every step that reads or changes something beyond its

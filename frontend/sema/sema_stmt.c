@@ -717,6 +717,17 @@ static APART void while_of_template(Sema *s, const NodeWhile *n)
   template_parts_end(s, false);
 }
 
+/* Has a turn of the loop had an error, now or when its function was called before, which shows the
+ * error once?  Then its condition may never change.  Without any error in the program it counts as
+ * whole: some are taken back. */
+static bool has_failed(Sema *s, const NodeWhile *n, bool fails_now)
+{
+  if (fails_now)
+    hmput(s->own->failed_loops, n->head.span.off, true);
+  bool has_before = hmgeti(s->own->failed_loops, n->head.span.off) >= 0;
+  return has_before && diags_error_count(s->diags) > 0;
+}
+
 static void while_unrolled(Sema *s, const NodeWhile *n)
 {
   if (template_is_walked(s)) {
@@ -736,8 +747,8 @@ static void while_unrolled(Sema *s, const NodeWhile *n)
       break;
     if (n->step != NULL)
       sema_stmt(s, n->step);
-    if (diags_error_count(s->diags) > errors)
-      break;             /* after an error the condition may never change */
+    if (has_failed(s, n, diags_error_count(s->diags) > errors))
+      break;
   }
   unrolled_ends(s, &target);
 }
