@@ -439,11 +439,22 @@ def test_a_steady_barrier_takes_what_the_model_says_whichever_tile_comes_last(tm
     random = harness.commit_random(f"steady {arch}")
     for width, height in ((2, 1), (1, 3), (2, 2), random.integers(2, 12, 2), random.integers(1, 9, 2)):
         cycles = cycles_after_the_latest(tmp_path, arch, {
-            "kind": streams.STEADY_BARRIER, "width": int(width), "height": int(height)}, 12)
+            "kind": streams.STEADY_BARRIER, "width": int(width), "height": int(height),
+            "root": int(height // 2 * width + width // 2)}, 12)
         model = harness.run([harness.tool("wse-model"), "predict", "--op=barrier",
                              "--pattern=steady", f"--grid={width}x{height}", "--len=1",
                              f"--arch={arch}"]).out
         assert cycles == {int(model)} or width * height == 1, (width, height)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_a_steady_barrier_may_have_its_root_on_any_tile(tmp_path, arch):
+    random = harness.commit_random(f"root of a steady barrier {arch}")
+    for _ in range(4):
+        width, height = (int(side) for side in random.integers(2, 10, 2))
+        assert len(cycles_after_the_latest(tmp_path, arch, {
+            "kind": streams.STEADY_BARRIER, "width": width, "height": height,
+            "root": int(random.integers(0, width * height))}, 12)) == 1, (width, height)
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
