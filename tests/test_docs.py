@@ -40,6 +40,37 @@ def test_a_wrong_page_is_refused(tmp_path, text, complaint):
     assert page.read_text() == text
 
 
+TOOLS = ("cslc", "wse-emu", "wse-model", "wse-dbg", "wse-sweep", "csl-fmt", "csl-ls", "cs_readelf")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_page_has_each_option_of_a_tool(tool):
+    options = set(re.findall(r"--[a-z][\w-]*\w", harness.run([harness.tool(tool), "--help"]).out))
+    text = "".join(page.read_text() for page in PAGES)
+    assert options - {"--help", "--version"} - set(re.findall(r"--[a-z][\w-]*\w", text)) == set()
+
+
+def test_the_page_of_the_compiler_has_its_options_and_no_others():
+    options = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
+    printed = set(options.findall(harness.run([harness.tool("cslc"), "--help"]).out))
+    page = (harness.ROOT / "docs/compiler.md").read_text()
+    rows = "".join(line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `-"))
+    others = page[page.index("Scripts for the vendor's compiler"):page.index("## Exit codes")]
+    assert set(options.findall(rows + others)) - {"-o", "-v"} == printed - {"-o", "-v", "-"}
+
+
+@pytest.mark.parametrize("option, constant", [
+    ("max-inlined-iterations", "MAX_INLINED"), ("comptime-func-depth-limit", "FUNC_DEPTH"),
+    ("comptime-step-limit", "STEPS")])
+def test_the_page_of_the_compiler_has_the_limits_of_the_code(option, constant):
+    code = "".join((harness.ROOT / "frontend" / name).read_text()
+                   for name in ("driver/options.c", "sema/sema.h"))
+    limit = int(re.search(rf"OPTION_DEFAULT_{constant} = (\d+)", code)[1])
+    page = (harness.ROOT / "docs/compiler.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| `--{option}="))
+    assert f"efault {limit:,}" in row
+
+
 def test_update_renews_a_stale_table(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- generated: sections -->\nstale\n<!-- end -->\nafter\n")
