@@ -374,16 +374,17 @@ comptime {
 
 
 def test_the_plan_of_an_all_to_all_takes_the_fastest_one(tmp_path):
-    """Or one that is at most 2 % slower.  Four of eight sizes, others with each commit."""
-    sizes = ((7, 7, 1), (7, 7, 3), (7, 7, 8), (7, 7, 48), (6, 6, 2), (7, 4, 2), (8, 1, 30), (9, 2, 1))
-    for width, height, n in harness.commit_random("fastest plan").permutation(sizes)[:4].tolist():
+    """Or one that is at most 4 % slower.  Five of twelve sizes, others with each commit."""
+    sizes = ((7, 7, 1), (7, 7, 3), (7, 7, 8), (7, 7, 48), (6, 6, 2), (7, 4, 2), (8, 1, 30), (9, 2, 1),
+             (4, 3, 8), (3, 2, 20), (2, 8, 4), (7, 2, 12))
+    for width, height, n in harness.commit_random("fastest plan").permutation(sizes)[:5].tolist():
         cycles = [streams.cycles_of(streams.run(tmp_path, {
             "kind": kind, "shape": lines.RECTANGLE, "width": width, "height": height,
             "with_task": 1, "classes": 3}, (n,)))
             for kind in (streams.PLANNED_ALLTOALL, streams.ALLTOALL_2D, *streams.BY_HALVES)
             if width <= 8 or kind not in streams.BY_HALVES
             if height > 1 or kind != streams.ALLTOALL_BOTH]
-        assert cycles[0] <= 1.02 * min(cycles), (width, height, n)
+        assert cycles[0] <= 1.04 * min(cycles), (width, height, n)
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])

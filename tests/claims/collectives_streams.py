@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """All-gather and reduce-scatter, both also by rings both ways, all-to-all, scan, barrier and
 broadcasts from any tile of <collectives>: random configurations against numpy, from the commit's
-hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random points; and the
-cycles of trial programs that were written by hand for single sizes.
+hash, some of 20 calls in a row; cycles within the model + 64 + 5 % at 200 random points; the plan of
+an all-to-all at 20 points of each machine against all ways that it chooses from, at most 15 % slower
+than the fastest and 2 % on the average; and the cycles of trial programs that were written by hand
+for single sizes.
 
 CONFIGURATIONS and POINTS set other numbers.  About 6 minutes.
 """
@@ -28,6 +30,28 @@ CALLED = ((streams.ALLGATHER, 0), (streams.ALLGATHER, 1), (streams.REDUCE_SCATTE
 TRIALS = ((streams.REDUCE_SCATTER, 128, 8, 1327), (streams.REDUCE_SCATTER, 16, 64, 1174),
           (streams.ALLGATHER, 128, 8, 1615), (streams.ALLGATHER, 37, 13, 801))
 TRIAL_BARRIER = 80
+PLANS = 20
+OF_FASTEST = 1.15
+OF_FASTEST_MEAN = 1.02
+
+
+def check_plan(claims, folder, arch):
+    random = harness.commit_random(f"plans of an all-to-all {arch}")
+    ratios = []
+    for _ in range(PLANS):
+        width, height = (int(side) for side in random.integers(2, 9, 2))
+        n = lines.log_uniform(random, 2, 2500 // (width * height))
+        config = {"width": width, "height": height, "shape": lines.RECTANGLE, "with_task": 1,
+                  "classes": 3 if arch == "wse2" else 2}
+        cycles = {kind: streams.cycles_of(streams.run(folder, {**config, "kind": kind}, (n,), arch=arch))
+                  for kind in (streams.PLANNED_ALLTOALL, streams.ALLTOALL_2D, *streams.BY_HALVES)}
+        planned = cycles.pop(streams.PLANNED_ALLTOALL)
+        fastest = min(cycles, key=cycles.get)
+        ratios.append(planned / cycles[fastest])
+        claims.at_most(f"plan of an all-to-all, {arch}, {width} x {height} tiles, {n} elements: cycles, "
+                       f"against {streams.KINDS[fastest]}", planned, OF_FASTEST * cycles[fastest])
+    claims.at_most(f"plans of all-to-alls, {arch}: mean of the cycles over those of the fastest way",
+                   sum(ratios) / PLANS, OF_FASTEST_MEAN)
 
 
 def main():
@@ -89,6 +113,8 @@ def main():
     for kind, tiles, n, trial in TRIALS:
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
                        "cycles", cycles(kind, 1, tiles, n)[0], trial)
+    for arch in ("wse2", "wse3"):
+        check_plan(claims, folder, arch)
     for arch, n in (*((arch, n) for arch in ("wse2", "wse3") for n in range(1, 9)),
                     ("wse2", 24), ("wse2", 48)):
         stamps = streams.run(folder, {
