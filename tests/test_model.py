@@ -131,6 +131,13 @@ def test_gathers_and_scatters_have_a_model_for_lines_alone(op):
     assert "no such pattern" in model(*query, "--pattern=any", "--pes=3", expect=2).err
 
 
+@pytest.mark.parametrize("op", ["allgather", "reduce-scatter", "scan", "exclusive-scan"])
+@pytest.mark.parametrize("pattern", ["line", "task"])
+def test_the_library_has_these_calls_for_lines_alone(op, pattern):
+    query = ("predict", f"--op={op}", f"--pattern={pattern}", "--len=7", "--grid=3x2")
+    assert "another shape" in model(*query, expect=2).err
+
+
 def test_the_butterfly_of_three_is_never_the_fastest():
     """The sweep of the thesis, 3^2 to 3^7 tiles; of its lengths, 1 to 4096, some."""
     random = harness.commit_random("butterfly sweep")

@@ -493,6 +493,16 @@ def test_calls_to_or_from_a_root_are_near_the_model(tmp_path, kind, arch):
         assert cycles >= 0.95 * model - 64, (config, n)
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("width, height, n", [(6, 5, 13), (2, 3, 250), (1, 3, 400)])
+def test_the_model_of_an_alltoall_along_rows_and_columns(tmp_path, width, height, n, arch):
+    """Each axis moves the parts for all tiles of the other one."""
+    stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "shape": lines.RECTANGLE,
+                                    "width": width, "height": height}, (n,), arch=arch)
+    model = streams.predicted(streams.ALLTOALL_2D, (width, height), n, arch=arch)
+    assert 0.7 * model <= streams.cycles_of(stamps) <= streams.most_cycles(model)
+
+
 @pytest.mark.long
 def test_cycles_are_near_the_model(tmp_path):
     """The short form of the claim collectives_streams."""
