@@ -503,6 +503,20 @@ def test_the_model_of_an_alltoall_along_rows_and_columns(tmp_path, width, height
     assert 0.7 * model <= streams.cycles_of(stamps) <= streams.most_cycles(model)
 
 
+@pytest.mark.parametrize("kind", [streams.REDUCE_SCATTER, streams.TWO_WAY_SCATTER,
+                                  streams.SPLIT_ALLREDUCE])
+def test_pairs_of_f32_are_for_additions_and_maxima_on_wse3(tmp_path, kind):
+    """docs/collectives.md says by how much the other operations exceed the model."""
+    for arch in ("wse2", "wse3"):
+        add, largest, least, product = (
+            streams.cycles_of(streams.run(tmp_path, {
+                "kind": kind, "width": 8, "operation": operation, "with_task": 1}, (240,), arch=arch))
+            for operation in (lines.ADD, lines.MAX, lines.MIN, lines.MUL))
+        assert (largest == add) == (arch == "wse3")
+        assert add < product <= 2 * add and largest <= 2 * add
+        assert largest < least <= 3 * add
+
+
 @pytest.mark.long
 def test_cycles_are_near_the_model(tmp_path):
     """The short form of the claim collectives_streams."""
