@@ -596,8 +596,6 @@ RING_TILE = "paths.ring_tile(x, 0, 5, x, WEST, EAST, colors(3))"
      "call.run(4, a, five, 0);", "root_x < role.width"),
     ("broadcast_any", "streams.broadcast_any_line_tile(x, 0, 5, x, WEST, EAST, @get_color(0))", "",
      "call.run(4, a, 0, five);", "root_y < role.height"),
-    ("reduce", "lines.reduce_tile(x, 0, plan, x, WEST, EAST, colors(2))", ".step_task = 9",
-     "call.start(4, a); call.start(4, b);", "[MICROTHREAD_BUSY]"),
     ("ring", RING_TILE, ".step_task = 9", "call.start(4, a); call.start(4, b);", "left == 0"),
     ("alltoall", "streams.alltoall_tile(x, 0, 5, x, WEST, EAST, colors(6))",
      ".forth_task = 9, .back_task = 11, .longest = 4, .output_queues = [2]u16{ 4, 5 }",
@@ -641,6 +639,54 @@ def test_calls_that_overlap_merge_activations(tmp_path, module, role, params, ca
     harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
     err = harness.emu(tmp_path / "o.bin", "--run", "--check=tasks", expect=2).err
     assert "[ACTIVATION_MERGED]" in err or "[MICROTHREAD_BUSY]" in err, err
+
+
+MINIMA = ".step_task = 9, .operation = 2"
+IN_THE_MIDDLE = "lines.reduce_plan_with_task(5, 2, lines.pattern.chain, 4, 0)"
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("turns", [0, 30, 1500])
+@pytest.mark.parametrize("tiles, module, role, params, calls", [
+    (5, "reduce", "lines.reduce_tile(x, 0, plan, x, WEST, EAST, colors(2))", MINIMA,
+     ("call.start(4, a);", "call.start(2, b);")),
+    (5, "reduce", "lines.reduce_tile(x, 0, plan, x, WEST, EAST, colors(2))", ".step_task = 9",
+     ("call.start(4, a);", "call.start(4, b);")),
+    (5, "reduce", f"lines.reduce_tile(x, 0, {IN_THE_MIDDLE}, x, WEST, EAST, colors(2))",
+     ".step_task = 9", ("call.start(4, a);", "call.start(2, b);")),
+    (5, "scan", "streams.scan_tile(x, 0, 5, x, WEST, EAST, colors(4))", MINIMA,
+     ("call.start(4, a, a);", "call.start(2, b, b);")),
+    (5, "scan", "streams.scan_tile(x, 0, 5, x, WEST, EAST, colors(4))", ".step_task = 9",
+     ("call.start_exclusive(4, a, b);", "call.start(2, b, a);")),
+    (5, "stream_allreduce", "streams.stream_allreduce_tile(x, 0, 5, x, WEST, EAST, colors(3))",
+     ".end_task = 9, .operation = 2", ("call.start(4, a);", "call.start(2, b);")),
+    (2, "exchange", "paths.exchange_tile(x, 0, x, if (x == 0) EAST else WEST, colors(2))",
+     MINIMA, ("call.start_to(4, a, b);", "call.start_to(2, b, a);")),
+    (3, "ring_scatter", "streams.ring_scatter_tile(x, 0, 3, x, WEST, EAST, colors(3))",
+     ".step_task = 9, .keep_task = 11", ("call.start(4, a, b);", "call.start(2, b, a);"))])
+def test_a_call_while_a_step_of_the_last_one_is_due_is_told(tmp_path, tiles, module, role, params,
+                                                             calls, turns, arch):
+    """The step would take the vector of the second call, and no activation need be lost."""
+    (tmp_path / "layout.csl").write_text((WRONG_LAYOUT % role).replace("5", str(tiles)))
+    waits = f"while (turn != {turns}) : (turn += 1) {{}}"
+    (tmp_path / "pe.csl").write_text("var turn: u16 = 0;\n" + WRONG_TILE % (
+        module, f"{params}, .done_task = 10", waits.join(calls)))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", f"--arch={arch}")
+    err = harness.emu(tmp_path / "o.bin", "--run", expect=2).err
+    assert "assertion failed" in err or "[MICROTHREAD_BUSY]" in err, err
+
+
+def test_a_call_without_elements_leaves_the_one_that_goes_on(tmp_path):
+    """A call of length 0 ends at once, so no check reports that it came early."""
+    (tmp_path / "layout.csl").write_text(
+        WRONG_LAYOUT % "paths.butterfly_tile(x, 0, 5, 2, x, WEST, EAST, colors(2))")
+    tile = WRONG_TILE % ("butterfly", ".step_task = 9, .done_task = 10, .scratch = &data2",
+                         "data[3] = 1.0; call.start_to(4, a, b); call.start_to(0, a, b);")
+    (tmp_path / "pe.csl").write_text("var data2 = @zeros([20]f32);\n"
+                                     + tile.replace("var into", "export var into"))
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
+    out = harness.emu(tmp_path / "o.bin", "--run", "--print=into").out
+    assert [line.split()[1:6] for line in out.splitlines()] == [["{", "0,", "0,", "0,", "5,"]] * 5, out
 
 
 TWO_REDUCTIONS = """
