@@ -107,6 +107,31 @@ def test_without_beta_c_is_not_read(K):
     numpy.testing.assert_array_equal(result.C[1:], wanted[1:])
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32"])
+def test_without_beta_any_numbers_may_be_there(element):
+    """numpy.empty has what the memory had before; f64 has numbers that no element format has."""
+    A, B, C = draw(6, 9, 5)
+    C = numpy.full(C.shape, -1e300)
+    numpy.testing.assert_array_equal(wse_blas.gemm(A, B, C, element=element).C, A @ B)
+    numpy.testing.assert_array_equal(wse_blas.gemv(A, B[:, 0], C[:, 0], element=element).value, A @ B[:, 0])
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32"])
+def test_what_a_zero_alpha_multiplies_is_not_read(arch, element):
+    """As in BLAS: 0 times infinity is no number, but it does not get into the result."""
+    A, B, C = draw(6, 9, 5)
+    x, y, long = vector(6), vector(9), vector(300)
+    options = {"alpha": 0, "arch": arch, "element": element}
+    nothing, none = numpy.full_like(A, numpy.nan), numpy.full_like(x, numpy.inf)
+    numpy.testing.assert_array_equal(wse_blas.gemm(nothing, B, C, beta=2, **options).C, 2 * C)
+    numpy.testing.assert_array_equal(wse_blas.gemv(nothing, B[:, 0], x, beta=1, **options).value, x)
+    numpy.testing.assert_array_equal(wse_blas.ger(C, none, y, tiles=(2, 3), **options).value, C)
+    del options["alpha"]
+    numpy.testing.assert_array_equal(
+        wse_blas.axpy(0, numpy.full_like(long, numpy.nan), long, **options).value, long)
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("M, N, K, tiles", [(3, 2, 5, (4, 9)), (1, 7, 2, (3, 20)), (1, 1, 1, (5, 5))])
 @pytest.mark.parametrize("stationary", ["A", "B", "C"])

@@ -113,14 +113,16 @@ def _check_range(name, array, near, element):
                         f"is {element.largest:g}: scale {name}, or take another element")
 
 
-def array_of(value, name, dimensions, element):
-    """A matrix (2) or vector (1) in the element's format."""
+def array_of(value, name, dimensions, element, is_read=True):
+    """A matrix (2) or vector (1) in the element's format.  Of one that the operation does not read, only
+    the type and the shape count."""
     array = _numbers_of(value, name)
     what = "a matrix with rows and columns" if dimensions == 2 else "a vector with elements"
     if array.ndim != dimensions or 0 in array.shape:
         raise BlasError(f"{name} must be {what}, not of shape {array.shape}")
     near = element.rounded(array)
-    _check_range(name, array, near, element)
+    if is_read:
+        _check_range(name, array, near, element)
     return near
 
 

@@ -186,7 +186,7 @@ def gemm(A, B, C=None, *, alpha=1.0, beta=0.0, tiles=None, arch="wse2", element=
     alpha, beta = number_of(alpha, "alpha", element), number_of(beta, "beta", element)
     if beta != 0 and C is None:
         raise BlasError("beta is given and C is not: pass the matrix C that beta multiplies")
-    C = None if C is None else array_of(C, "C", 2, element)
+    C = None if C is None else array_of(C, "C", 2, element, is_read=beta != 0)
     _check_sizes(A, B, C)
     (M, K), N = A.shape, B.shape[1]
     rectangle = rectangle_of(tiles, (-(-N // BLOCK), -(-M // BLOCK)))

@@ -71,7 +71,7 @@ def gemv(A, x, y=None, *, alpha=1.0, beta=0.0, tiles=None, arch="wse2", element=
     if y is None and beta != 0:
         raise BlasError("beta is given and y is not: pass the vector y that beta multiplies")
     if y is not None:
-        y = array_of(y, "y", 1, element)
+        y = array_of(y, "y", 1, element, is_read=beta != 0)
         check_length("y", len(y), "a column of A", M)
     rectangle = _rectangle_of_blocks(tiles, A)
     is_scaled = bool(alpha != 1 or beta != 0)
