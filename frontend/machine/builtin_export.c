@@ -111,8 +111,16 @@ static bool lacks_pointer_to_elements(Sema *s, PoolId type, PoolId declared)
   return key.kind == PK_ARRAY_TYPE && pool_kind(s->pool, declared) == PK_POINTER_TYPE;
 }
 
+/* What the program calls the expression that it exports; the host may know it by another name. */
+static StrId name_in_program(const Node *arg)
+{
+  if (node_kind(arg) == ND_IDENT)
+    return node_ident(arg)->name;
+  return node_kind(arg) == ND_MEMBER ? node_member(arg)->name.text : STR_NONE;
+}
+
 static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutExport *declared,
-                           Span at)
+                           const Node *arg, Span at)
 {
   Diags *diags = s->diags;
   const char *name = sema_text(s, symbol->name);
@@ -125,7 +133,9 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
     return false;
   }
   if (!symbol->is_func && symbol->is_mutable != declared->is_mutable) {
-    diag_export_mutability(diags, at, name, symbol->is_mutable ? "a variable" : "a constant",
+    StrId own = name_in_program(arg);
+    diag_export_mutability(diags, at, str_is_none(own) ? name : sema_text(s, own),
+                           symbol->is_mutable ? "a variable" : "a constant",
                            declared->is_mutable ? "true" : "false",
                            declared->is_mutable ? "var" : "const");
     diag_exported_here(diags, declared->span, name);
@@ -203,10 +213,8 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
       return operand_poison();
     }
     symbol.name = pool_key(s->pool, text).u.string;
-  } else if (node_kind(arg) == ND_IDENT) {
-    symbol.name = node_ident(arg)->name;
-  } else if (node_kind(arg) == ND_MEMBER) {
-    symbol.name = node_member(arg)->name.text;
+  } else if (!str_is_none(name_in_program(arg))) {
+    symbol.name = name_in_program(arg);
   }
   for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
     if (str_eq(s->setup->exports[i].name, symbol.name)) {
@@ -215,7 +223,7 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
       return operand_poison();
     }
   const LayoutExport *declared = find_export(s, &symbol, at);
-  if (!declared || !export_matches(s, &symbol, declared, at))
+  if (!declared || !export_matches(s, &symbol, declared, arg, at))
     return operand_poison();
   arrput(s->setup->exports, symbol);
   return operand_void();
