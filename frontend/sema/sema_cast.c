@@ -375,6 +375,13 @@ static Operand source_field(Sema *s, Operand o, uint32_t i)
   return place_field(s, o, i);
 }
 
+/* A field of the source for the question whether it is coercible: no code is emitted for it. */
+static Operand field_to_ask(Sema *s, Operand o, const PoolKey *from, uint32_t i)
+{
+  return o.kind == OPR_COMPTIME ? source_field(s, o, i)
+                                : operand_runtime(IR_NO_VALUE, from->u.fields.fields[i].type);
+}
+
 static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const PoolKey *to)
 {
   if (from->u.fields.n != to->u.fields.n || from->u.fields.is_tuple != to->u.fields.is_tuple)
@@ -383,10 +390,7 @@ static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const Pool
     uint32_t at;
     if (!match_field(from, &to->u.fields.fields[i], i, &at))
       return false;
-    Operand part = o.kind == OPR_COMPTIME
-                       ? source_field(s, o, at)
-                       : operand_runtime(IR_NO_VALUE, from->u.fields.fields[at].type);
-    if (!sema_coercible(s, part, to->u.fields.fields[i].type))
+    if (!sema_coercible(s, field_to_ask(s, o, from, at), to->u.fields.fields[i].type))
       return false;
   }
   return true;
@@ -489,10 +493,30 @@ static const PoolField *field_lacking(const PoolKey *type, const PoolKey *other)
   return NULL;
 }
 
-/* The first field that only one of the two struct types has. */
-static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
+/* The first field whose value does not fit.  Of types with one text sema_note_alike speaks. */
+static void note_field_type(Sema *s, Operand o, const PoolKey *from, const PoolKey *to, Span span)
 {
-  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
+  for (uint32_t i = 0; i < to->u.fields.n; i++) {
+    const PoolField *field = &to->u.fields.fields[i];
+    uint32_t at;
+    if (!match_field(from, field, i, &at))
+      continue;
+    Operand part = field_to_ask(s, o, from, at);
+    if (sema_coercible(s, part, field->type))
+      continue;
+    const char *name = sema_text(s, field->name);
+    if (operand_is_comptime(part) && pool_kind(s->pool, part.value) == PK_INT)
+      diag_field_takes_not(s->diags, span, name, field->type, part.value);
+    else if (strcmp(type_text(s->pool, s->arena, field->type),
+                    type_text(s->pool, s->arena, part.type)) != 0)
+      diag_field_type(s->diags, span, name, field->type, part.type);
+    return;
+  }
+}
+
+void sema_note_fields(Sema *s, Operand o, PoolId type, Span span)
+{
+  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, o.type);
   if (to.kind != PK_STRUCT_TYPE || from.kind != PK_STRUCT_TYPE || to.u.fields.is_tuple)
     return;
   if (from.u.fields.is_tuple) {
@@ -502,8 +526,10 @@ static void note_field_of_one(Sema *s, PoolId type, PoolId found, Span span)
   const PoolField *missing = field_lacking(&to, &from), *extra = field_lacking(&from, &to);
   if (missing)
     diag_lacks_field(s->diags, span, sema_text(s, missing->name), missing->type);
-  else if (extra)
+  if (extra)
     diag_extra_field(s->diags, span, type, sema_text(s, extra->name));
+  if (!missing && !extra && from.u.fields.origin == 0)
+    note_field_type(s, o, &from, &to, span);
 }
 
 static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span)
@@ -513,7 +539,7 @@ static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span
   sema_note_declared(s, o);
   sema_note_alike(s, type, o->type, span);
   sema_note_makes_one(s, type, o->type, span);
-  note_field_of_one(s, type, o->type, span);
+  sema_note_fields(s, *o, type, span);
   note_pointer_of_one(s, o, type, span);
   sema_note_void(s, o, span);
   if (is_number && type_is_numeric(s->pool, type))

@@ -343,6 +343,7 @@ static void report_bad_binding(Sema *s, const Decl *d, PoolId type, PoolId bound
     diag_bad_binding(s->diags, at, name, type, value, found);
   sema_note_param(s, d);
   sema_note_alike(s, type, found, at);
+  sema_note_fields(s, operand_value(s, bound), type, at);
 }
 
 static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)

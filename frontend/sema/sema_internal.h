@@ -276,6 +276,8 @@ Operand wide_convert(Sema *s, Operand o, PoolId type, Span span);
 PoolId sema_peer_type(Sema *s, Operand a, Operand b);        /* none: no common type */
 /* Can it be converted implicitly? Comptime values are looked at. */
 bool sema_coercible(Sema *s, Operand o, PoolId type);
+/* A note on the first field that keeps a struct from being coerced to another. */
+void sema_note_fields(Sema *s, Operand o, PoolId type, Span span);
 PoolId fold_binary(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span);
 /* On integers, no shift; of comparisons 1 or 0.  False: the result is larger, or there is none. */
 bool operate_on_small(BinaryOp op, int64_t x, int64_t y, int64_t *out);
