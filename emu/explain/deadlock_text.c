@@ -380,6 +380,26 @@ static void print_missed_too(Report *r, Unit end)
     fprintf(r->out, ", which %s never started either", others == 1 ? "has" : "have");
 }
 
+/* Why the task has not started. */
+static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
+{
+  switch (task->kind) {
+  case TASK_CONTROL:
+    fprintf(r->out, "no control wavelet has come for it");
+    print_arrivals(r, tile);
+    break;
+  case TASK_DATA:
+    fprintf(r->out, "no wavelet has come for it");
+    break;
+  case TASK_LOCAL: case TASK_NONE: default:
+    fprintf(r->out, is_teardown(r, task) ? "no color with a handler has been torn down"
+                                         : "nothing has activated it");
+    if (is_teardown(r, task))
+      print_arrivals(r, tile);
+    break;
+  }
+}
+
 static void print_never_started(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -387,22 +407,8 @@ static void print_never_started(Report *r, Unit end)
   report_tile(r, end.tile);
   fprintf(r->out, " ");
   report_task(r, end.tile, task->kind, task->id);
-  fprintf(r->out, " has never started");
-  switch (task->kind) {
-  case TASK_CONTROL:
-    fprintf(r->out, ", no control wavelet has come for it");
-    print_arrivals(r, end.tile);
-    break;
-  case TASK_DATA:
-    fprintf(r->out, ", no wavelet has come for it");
-    break;
-  case TASK_LOCAL: case TASK_NONE: default:
-    fprintf(r->out, is_teardown(r, task) ? ", no color with a handler has been torn down"
-                                         : ", nothing has activated it");
-    if (is_teardown(r, task))
-      print_arrivals(r, end.tile);
-    break;
-  }
+  fprintf(r->out, " has never started, ");
+  print_lacking_start(r, end.tile, task);
   fprintf(r->out, "; it would unblock the command stream");
   report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
   print_missed_too(r, end);
@@ -414,6 +420,29 @@ static void print_never_started(Report *r, Unit end)
   } else {
     print_idle_data_task(r, end.tile, cls);
   }
+}
+
+/* The blocked task; another one would unblock it, which has never started. */
+static void print_missed_unblocker(Report *r, Unit end)
+{
+  uint16_t at;
+  const ImageTask *task = missed_unblocker(r, end.tile, end.index, &at);
+  if (!task)
+    return;
+  fprintf(r->out, "; ");
+  report_task(r, end.tile, task->kind, task->id);
+  fprintf(r->out, " would");
+  report_outer_place(r, end.tile, at);
+  fprintf(r->out, ", but has never started: ");
+  print_lacking_start(r, end.tile, task);
+}
+
+/* The missed_unblocker is one that the program activates. */
+static bool lacks_activation(Report *r, Unit end)
+{
+  uint16_t at;
+  const ImageTask *task = missed_unblocker(r, end.tile, end.index, &at);
+  return task && task->kind == TASK_LOCAL && !is_teardown(r, task);
 }
 
 static void print_last_of_fifo(Report *r, uint32_t tile, bool push)
@@ -517,6 +546,8 @@ void end_print(Report *r, Unit end)
   case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
     print_blocked(r, end, end.end == END_BLOCKED_TASK ? ID_TASK : ID_MICROTHREAD);
     fprintf(r->out, ": nothing unblocks it");
+    if (end.end == END_BLOCKED_TASK)
+      print_missed_unblocker(r, end);
     if (end.end == END_BLOCKED_TASK && has_no_data_task(r, end))
       print_held_up(r, end);
     break;
@@ -825,6 +856,9 @@ const char *end_help(Report *r, const Unit *root)
     if (has_no_data_task(r, *root))
       return "control wavelets start tasks only while this id is unblocked: unblock it in a "
              "comptime block, or with .unblock of the operation that receives the data";
+    if (lacks_activation(r, *root))
+      return "activate the task that unblocks: with @activate, or with .activate of the operation "
+             "that has to end before it";
     /* fallthrough */
   case END_BLOCKED_THREAD:
     return "unblock it with @unblock or with .unblock of an operation, or do not block it";

@@ -324,6 +324,21 @@ bool is_missed_unblock(Report *r, uint32_t tile, const ImageTask *task)
          is_unblocking(r, program_class(r->program, tile), task);
 }
 
+const ImageTask *missed_unblocker(Report *r, uint32_t tile, unsigned id, uint16_t *at)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (record_has_started(record, task->kind, task->id))
+      continue;
+    *at = reach_answer(cls, task->entry, unblocks_task, id);
+    if (*at != PC_RETURN)
+      return task;
+  }
+  return NULL;
+}
+
 const ImageTask *task_to_unblock(Report *r, uint32_t tile, bool *has_started)
 {
   const ClassCode *cls = program_class(r->program, tile);
