@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 5, NO_NODE = 0xffffffff };
+enum { CHAIN_HEAD = 8, CHAIN_TAIL = 4, OTHERS_SHOWN = 8, RANKS = 6, NO_NODE = 0xffffffff };
 
 static bool wavelets_left(const InspectTile *tile)
 {
@@ -71,9 +71,14 @@ typedef struct {
   NodeIndex *cause_of;          /* stb_ds map: by root */
 } Analysis;
 
+static uint64_t unit_key(Unit u)
+{
+  return (uint64_t)u.kind << 48 | (uint64_t)u.end << 40 | (uint64_t)u.index << 32 | u.tile;
+}
+
 static uint32_t node_of(Analysis *a, Unit u)
 {
-  uint64_t key = (uint64_t)u.kind << 48 | (uint64_t)u.end << 40 | (uint64_t)u.index << 32 | u.tile;
+  uint64_t key = unit_key(u);
   ptrdiff_t at = hmgeti(a->index, key);
   if (at >= 0)
     return a->index[at].value;
@@ -374,19 +379,29 @@ static bool serves_host(Analysis *a, const Cause *cause)
   return true;
 }
 
-/* What a tile has lost is the cause of what others wait for; a tile that serves the host's words
- * waits for more of them although its work is done; a task that is blocked may be unblocked by what
- * waits elsewhere; what has never started may be held up by any of the others. */
+/* The way of awaited elements leads through the router, which holds other ones up. */
+static bool is_closed_on_way(Analysis *a, Unit closed)
+{
+  return hmgeti(a->index, unit_key(unit_of(UNIT_SENDER, closed.tile, closed.index))) >= 0;
+}
+
+/* What a tile has lost is the cause of what others wait for; a router with its switch in a wrong
+ * position holds up what they wait for, so senders behind it are not to blame; a tile that serves
+ * the host's words waits for more of them although its work is done; a task that is blocked may be
+ * unblocked by what waits elsewhere; what has never started may be held up by any of the others. */
 static unsigned rank_of(Analysis *a, uint32_t cause)
 {
-  EndKind end = a->nodes[a->causes[cause].root].unit.end;
+  Unit root = a->nodes[a->causes[cause].root].unit;
+  EndKind end = root.end;
   if (end == END_LOST || end == END_UNTAKEN)
     return 0;
+  if (end == END_CLOSED && is_closed_on_way(a, root))
+    return 1;
   if (end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN)
     return RANKS - 1;
   if (end == END_BLOCKED_TASK)
     return RANKS - 2;
-  return serves_host(a, &a->causes[cause]) ? RANKS - 3 : 1;
+  return serves_host(a, &a->causes[cause]) ? RANKS - 3 : 2;
 }
 
 /* The report joins the cause to an earlier one, if that is the same at another tile. */

@@ -837,6 +837,10 @@ const char *end_help(Report *r, const Unit *root)
   case END_NOT_DELIVERED:
     return "name RAMP in the route's .tx, or send the control wavelet that switches there";
   case END_CLOSED:
+    if (report_look(r, root->tile)->colors[root->index].position > 0)
+      return "send the control wavelet that switches there, or name the side that it comes from in "
+             "the position's .rx; the switch goes back to its first position behind its last one "
+             "with .ring_mode, or by the command SWITCH_RST";
     return "name the side that it comes from in the route's .rx, or send the control wavelet that "
            "switches there";
   case END_EDGE:
