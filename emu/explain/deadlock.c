@@ -397,6 +397,8 @@ static unsigned rank_of(Analysis *a, uint32_t cause)
     return 0;
   if (end == END_CLOSED && is_closed_on_way(a, root))
     return 1;
+  if (end == END_NEVER_STARTED && passes_idle_task(&a->report, root.tile))
+    return RANKS - 2;
   if (end == END_NEVER_STARTED || end == END_NO_UNBLOCK || end == END_UNKNOWN)
     return RANKS - 1;
   if (end == END_BLOCKED_TASK)

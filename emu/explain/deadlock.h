@@ -61,6 +61,8 @@ Port router_waits_for(Report *report, Unit from);
 /* The instruction that unblocks the command stream, among those that can follow `entry`, or the
  * call that leads to it; PC_RETURN: there is none. */
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
+/* The first instruction that activates the local task; PC_RETURN: there is none. */
+uint16_t class_activates(const ClassCode *cls, unsigned id);
 /* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
 unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task);
 /* The data task that carries out the host's commands. */
@@ -77,6 +79,8 @@ const ImageTask *missed_unblocker(Report *report, uint32_t tile, unsigned id, ui
 
 /* The unit, and what it waits for. */
 void unit_print(Report *report, Unit unit);
+/* A route of the tile leads past a data task that has never started. */
+bool passes_idle_task(Report *report, uint32_t tile);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);

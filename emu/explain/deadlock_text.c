@@ -296,29 +296,46 @@ static void print_no_call(Report *r, uint32_t tile, const ClassCode *cls)
 }
 
 /* A data task that has never started although a route of its color, on which others send, leads to
- * the tile: nothing has come, or it goes past the ramp. */
-static void print_idle_data_task(Report *r, uint32_t tile, const ClassCode *cls)
+ * the tile; NULL: there is none. */
+static const ImageTask *idle_data_task(Report *r, uint32_t tile, unsigned *color)
 {
+  const ClassCode *cls = program_class(r->program, tile);
   const InspectTile *t = report_look(r, tile);
   for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
     const ImageTask *task = &cls->image->tasks[i];
-    unsigned color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
-    if (color >= MAX_COLORS || is_command_task(r->program, cls, task) ||
-        record_has_started(t->record, task->kind, task->id) || !t->colors[color].configured ||
-        !(t->colors[color].rx & ~port_bit(PORT_RAMP)))
-      continue;
-    fprintf(r->out, "; ");
-    report_task(r, tile, task->kind, task->id);
-    fprintf(r->out, " has never started");
-    if (t->colors[color].tx & port_bit(PORT_RAMP)) {
-      fprintf(r->out, ", no wavelet of ");
-      report_color(r, tile, color);
-      fprintf(r->out, " has come");
-    } else {
-      fprintf(r->out, ": ");
-      print_route(r, (Unit){UNIT_END, END_NOT_DELIVERED, tile, (uint8_t)color}, false, "leads");
-    }
+    *color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
+    if (*color < MAX_COLORS && !is_command_task(r->program, cls, task) &&
+        !record_has_started(t->record, task->kind, task->id) && t->colors[*color].configured &&
+        (t->colors[*color].rx & ~port_bit(PORT_RAMP)))
+      return task;
+  }
+  return NULL;
+}
+
+bool passes_idle_task(Report *r, uint32_t tile)
+{
+  unsigned color;
+  return idle_data_task(r, tile, &color) &&
+         !(report_look(r, tile)->colors[color].tx & port_bit(PORT_RAMP));
+}
+
+/* Nothing has come for it, or what comes goes past the ramp. */
+static void print_idle_data_task(Report *r, uint32_t tile)
+{
+  unsigned color;
+  const ImageTask *task = idle_data_task(r, tile, &color);
+  if (!task)
     return;
+  fprintf(r->out, "; ");
+  report_task(r, tile, task->kind, task->id);
+  fprintf(r->out, " has never started");
+  if (passes_idle_task(r, tile)) {
+    fprintf(r->out, ": ");
+    print_route(r, (Unit){UNIT_END, END_NOT_DELIVERED, tile, (uint8_t)color}, false, "leads");
+  } else {
+    fprintf(r->out, ", no wavelet of ");
+    report_color(r, tile, color);
+    fprintf(r->out, " has come");
   }
 }
 
@@ -335,7 +352,7 @@ static void print_idle_task(Report *r, uint32_t tile, const ClassCode *cls)
     fprintf(r->out, " has never started");
     return;
   }
-  print_idle_data_task(r, tile, cls);
+  print_idle_data_task(r, tile);
 }
 
 static void print_no_unblock(Report *r, Unit end)
@@ -380,6 +397,18 @@ static void print_missed_too(Report *r, Unit end)
     fprintf(r->out, ", which %s never started either", others == 1 ? "has" : "have");
 }
 
+/* With the instruction that would activate it: a condition before that has not held. */
+static void print_not_activated(Report *r, uint32_t tile, const ImageTask *task)
+{
+  uint16_t at = class_activates(program_class(r->program, tile), task->id);
+  fprintf(r->out, "nothing has activated it");
+  if (at == PC_RETURN)
+    return;
+  fprintf(r->out, " (the @activate");
+  report_outer_place(r, tile, at);
+  fprintf(r->out, " has not run)");
+}
+
 /* Why the task has not started. */
 static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
 {
@@ -392,10 +421,14 @@ static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
     fprintf(r->out, "no wavelet has come for it");
     break;
   case TASK_LOCAL: case TASK_NONE: default:
-    fprintf(r->out, is_teardown(r, task) ? "no color with a handler has been torn down"
-                                         : "nothing has activated it");
-    if (is_teardown(r, task))
+    if (is_teardown(r, task)) {
+      fprintf(r->out, "no color with a handler has been torn down");
       print_arrivals(r, tile);
+    } else if (report_look(r, tile)->active >> task->id & 1) {
+      fprintf(r->out, "it is activated, but another one runs");
+    } else {
+      print_not_activated(r, tile, task);
+    }
     break;
   }
 }
@@ -418,7 +451,7 @@ static void print_never_started(Report *r, Unit end)
     fprintf(r->out, "; ");
     print_merged(r, end.tile);
   } else {
-    print_idle_data_task(r, end.tile, cls);
+    print_idle_data_task(r, end.tile);
   }
 }
 
@@ -697,9 +730,16 @@ static const char *start_help(Report *r, const Unit *end)
     return "send a wavelet that the task's queue gets, on a color that the routes lead to this "
            "tile";
   case TASK_LOCAL: case TASK_NONE: default:
+    if (passes_idle_task(r, end->tile))
+      return "name RAMP in the .tx of the route that leads past the data task, or send the control "
+             "wavelet that switches there";
     if (is_teardown(r, task))
       return "send a control wavelet with the command TEARDOWN on the color of the handler: the "
              "fabout_dsd needs .control";
+    if (class_activates(program_class(r->program, end->tile), task->id) != PC_RETURN)
+      return "see why that @activate has not run: a condition before it may not hold, such as of a "
+             "counter; or activate the task with .activate of the operation that has to end before "
+             "it";
     return "activate the task: with @activate, or with .activate of the operation that has to end "
            "before it";
   }

@@ -268,8 +268,29 @@ uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
   return reach_answer(cls, entry, unblocks_stream, 0);
 }
 
+static bool activates_for_sure(const Insn *insn, unsigned id)
+{
+  return insn->op == OP_acti && insn->imm == id;
+}
+
+uint16_t class_activates(const ClassCode *cls, unsigned id)
+{
+  for (uint32_t i = 0; i < cls->n_insns; i++)
+    if (activates_for_sure(&cls->insns[i], id))
+      return cls->pc_of[i];
+  return PC_RETURN;
+}
+
+/* A task that activates itself goes on as long as it finds work: a merged activation has lost it no
+ * start. */
+static bool goes_on_by_itself(const ClassCode *cls, const ImageTask *task)
+{
+  return reach_answer(cls, task->entry, activates_for_sure, task->id) != PC_RETURN;
+}
+
 /* The instructions that activate the awaited task stand elsewhere than in the task whose
- * activations have merged, so the second start of that one may not be what is missing. */
+ * activations have merged, or that task goes on by itself, so the second start of that one may not
+ * be what is missing. */
 static bool is_lost_beside(Report *r, uint32_t tile, const ImageTask *awaited)
 {
   const ClassCode *cls = program_class(r->program, tile);
@@ -279,7 +300,8 @@ static bool is_lost_beside(Report *r, uint32_t tile, const ImageTask *awaited)
   for (size_t i = 0; i < cls->n_insns; i++)
     is_activated |= activates_task(&cls->insns[i], awaited->id);
   return lost && lost != awaited && is_activated &&
-         reach_answer(cls, lost->entry, activates_task, awaited->id) == PC_RETURN;
+         (goes_on_by_itself(cls, lost) ||
+          reach_answer(cls, lost->entry, activates_task, awaited->id) == PC_RETURN);
 }
 
 unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
