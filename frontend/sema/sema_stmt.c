@@ -1123,6 +1123,9 @@ static void sema_for(Sema *s, const Node *node)
     diag_not_iterable(s->diags, n->iterable->span, o.type);
     if (type_is_int(s->pool, o.type))
       diag_loop_counts(s->diags, n->iterable->span);
+    if (k.kind == PK_POINTER_TYPE &&
+        pool_kind(s->pool, k.u.pointer_type.pointee) == PK_ARRAY_TYPE)
+      diag_array_behind(s->diags, n->iterable->span);
     return;
   }
   if (!sema_emits(s) || n->is_inline || is_tuple) {
