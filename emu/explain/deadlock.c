@@ -551,9 +551,7 @@ static void print_note(Analysis *a, uint32_t tile)
 
 static void add_command(Analysis *a, uint32_t tile)
 {
-  const uint32_t *expected = a->question->unblocks_expected;
-  Engine *engine = a->report.engine;
-  if (expected && engine->ops->unblock_count(engine, tile) < expected[tile])
+  if (owes_unblock(&a->report, tile))
     add_wait(a, unit_of(UNIT_COMMAND, tile, 0));
 }
 
@@ -621,6 +619,7 @@ static Analysis analyse_waits(Engine *engine, const Program *program,
                               const IdleQuestion *question, FILE *out)
 {
   Analysis a = {.report = report_create(engine, program, out), .question = question};
+  a.report.unblocks_expected = question->unblocks_expected;
   for_touched(&a, add_threads);
   for_touched(&a, add_command);
   for_touched(&a, add_wavelets);

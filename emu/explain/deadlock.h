@@ -72,6 +72,8 @@ bool is_command_task(const Program *program, const ClassCode *cls, const ImageTa
 const ImageTask *task_to_unblock(Report *report, uint32_t tile, bool *has_started);
 /* Has the task never started, and would it have unblocked the command stream? */
 bool is_missed_unblock(Report *report, uint32_t tile, const ImageTask *task);
+/* The tile has not unblocked its command stream as often as it was launched. */
+bool owes_unblock(const Report *report, uint32_t tile);
 /* A task that has never started and would unblock the task of this id, and where; NULL: none. */
 const ImageTask *missed_unblocker(Report *report, uint32_t tile, unsigned id, uint16_t *at);
 

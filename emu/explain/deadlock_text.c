@@ -89,6 +89,35 @@ static bool print_last_sends(Report *r, Unit at)
   return sent;
 }
 
+/* A condition before it has not held. */
+static void print_unrun_activate(Report *r, uint32_t tile, const ImageTask *task)
+{
+  uint16_t at = class_activates(program_class(r->program, tile), task->id);
+  if (at == PC_RETURN)
+    return;
+  fprintf(r->out, " (the @activate");
+  report_outer_place(r, tile, at);
+  fprintf(r->out, " has not run)");
+}
+
+/* A counter that has not reached its end is most often short of a task that nothing activates. */
+static bool print_idle_task(Report *r, uint32_t tile)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (task->kind != TASK_LOCAL || record_has_started(record, task->kind, task->id))
+      continue;
+    fprintf(r->out, "; ");
+    report_task(r, tile, task->kind, task->id);
+    fprintf(r->out, " has never started");
+    print_unrun_activate(r, tile, task);
+    return true;
+  }
+  return false;
+}
+
 static void print_no_sender(Report *r, Unit end)
 {
   fprintf(r->out, "nobody at ");
@@ -98,6 +127,8 @@ static void print_no_sender(Report *r, Unit end)
   fprintf(r->out, " any more");
   if (!print_last_sends(r, end))
     fprintf(r->out, "; nobody there ever has");
+  if (owes_unblock(r, end.tile))
+    print_idle_task(r, end.tile);
 }
 
 void short_message_print(Report *r, Unit reader, Unit sender)
@@ -339,22 +370,6 @@ static void print_idle_data_task(Report *r, uint32_t tile)
   }
 }
 
-/* A counter that has not reached its end is most often short of a task that nothing activates. */
-static void print_idle_task(Report *r, uint32_t tile, const ClassCode *cls)
-{
-  const TileRecord *record = report_look(r, tile)->record;
-  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
-    const ImageTask *task = &cls->image->tasks[i];
-    if (task->kind != TASK_LOCAL || record_has_started(record, task->kind, task->id))
-      continue;
-    fprintf(r->out, "; ");
-    report_task(r, tile, task->kind, task->id);
-    fprintf(r->out, " has never started");
-    return;
-  }
-  print_idle_data_task(r, tile);
-}
-
 static void print_no_unblock(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -367,7 +382,8 @@ static void print_no_unblock(Report *r, Unit end)
   }
   fprintf(r->out, ": it has not come to the call");
   report_outer_place(r, end.tile, at);
-  print_idle_task(r, end.tile, cls);
+  if (!print_idle_task(r, end.tile))
+    print_idle_data_task(r, end.tile);
 }
 
 /* The task that starts the handlers of torn down colors. */
@@ -397,18 +413,6 @@ static void print_missed_too(Report *r, Unit end)
     fprintf(r->out, ", which %s never started either", others == 1 ? "has" : "have");
 }
 
-/* With the instruction that would activate it: a condition before that has not held. */
-static void print_not_activated(Report *r, uint32_t tile, const ImageTask *task)
-{
-  uint16_t at = class_activates(program_class(r->program, tile), task->id);
-  fprintf(r->out, "nothing has activated it");
-  if (at == PC_RETURN)
-    return;
-  fprintf(r->out, " (the @activate");
-  report_outer_place(r, tile, at);
-  fprintf(r->out, " has not run)");
-}
-
 /* Why the task has not started. */
 static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
 {
@@ -427,7 +431,8 @@ static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
     } else if (report_look(r, tile)->active >> task->id & 1) {
       fprintf(r->out, "it is activated, but another one runs");
     } else {
-      print_not_activated(r, tile, task);
+      fprintf(r->out, "nothing has activated it");
+      print_unrun_activate(r, tile, task);
     }
     break;
   }

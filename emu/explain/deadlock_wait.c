@@ -263,6 +263,12 @@ static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwis
 
 /* ---- the command stream ---------------------------------------------------------------------- */
 
+bool owes_unblock(const Report *r, uint32_t tile)
+{
+  return r->unblocks_expected &&
+         r->engine->ops->unblock_count(r->engine, tile) < r->unblocks_expected[tile];
+}
+
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
 {
   return reach_answer(cls, entry, unblocks_stream, 0);

@@ -18,6 +18,8 @@ typedef struct {
   InspectTile at;               /* of the tile looked at last */
   uint32_t at_tile;             /* NO_TILE: none yet */
   bool anonymous;               /* tiles are not named */
+  const uint32_t *unblocks_expected;   /* how often each tile has to unblock its command stream, or
+                                          NULL */
 } Report;
 
 Report report_create(Engine *engine, const Program *program, FILE *out);
