@@ -148,6 +148,7 @@ typedef struct {
                             * OPR_CELL: part of this union; `bit` is the field if not packed */
   StrId name;              /* of the declaration it came from, for reports; raw 0 none */
   Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
+  bool is_cut;             /* OPR_COMPTIME: what is left of a quotient of integers in the text */
   Span span;
 } Operand;
 static inline bool operand_is_poison(Operand o) { return o.kind == OPR_POISON; }

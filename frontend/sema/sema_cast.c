@@ -140,11 +140,19 @@ void sema_note_pointer(Sema *s, PoolId type, Span span)
     diag_pointed_to(s->diags, span);
 }
 
+/* A float was meant, and there is what is left of a quotient of integers. */
+static void check_quotient(Sema *s, Operand o, PoolId type, Span span)
+{
+  if (o.is_cut && o.kind == OPR_COMPTIME && type_is_float(s->pool, type))
+    diag_quotient_cut(s->diags, span, o.value);
+}
+
 Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
   if (operand_is_poison(o) || pool_eq(type, POOL(POISON_TYPE)))
     return operand_poison();
+  check_quotient(s, o, type, span);
   if (pool_eq(o.type, type))
     return o;
   if (!is_convertible(s, type) || !is_convertible(s, o.type)) {
@@ -580,6 +588,8 @@ Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span)
     return operand_poison();
   Coercion c = coercion_of(s, o, type);
   Operand out = o;
+  if (c == COERCE_FLOAT)
+    check_quotient(s, o, type, span);
   if (c == COERCE_WIDEN && o.kind != OPR_COMPTIME)   /* what is known always fits by itself */
     release_sign_here(s, SIGN_WIDENED, span);
   switch (c) {

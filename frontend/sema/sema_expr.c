@@ -342,7 +342,16 @@ static Operand expr_logical(Sema *s, const NodeBinary *n)
 
 /* An operand of a binary operator.  The context's type guides only what has no type of its own,
  * so that `a + if (c) 1 else 2` gets the type of a. */
-static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
+/* 1 / 3: a quotient of two integers of the text that has a fraction. */
+static bool is_cut_quotient(const NodeBinary *n)
+{
+  if (n->op != BINARY_DIV || node_kind(n->left) != ND_INT || node_kind(n->right) != ND_INT)
+    return false;
+  const NodeInt *a = node_int(n->left), *b = node_int(n->right);
+  return str_is_none(a->big) && str_is_none(b->big) && b->value && a->value % b->value;
+}
+
+static Operand binary_value(Sema *s, const NodeBinary *n, PoolId want)
 {
   if (n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR)
     return expr_logical(s, n);
@@ -364,6 +373,13 @@ static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
   a.span = n->left->span;
   b.span = n->right->span;
   return sema_binary(s, n->op, a, b, n->op_span);
+}
+
+static Operand expr_binary(Sema *s, const NodeBinary *n, PoolId want)
+{
+  Operand o = binary_value(s, n, want);
+  o.is_cut = is_cut_quotient(n);
+  return o;
 }
 
 static Operand index_of(Sema *s, Operand base, const NodeIndex *n);
