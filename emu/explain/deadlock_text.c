@@ -619,6 +619,18 @@ static bool has_writer(const InspectTile *t, unsigned queue)
   return false;
 }
 
+/* An operation that runs takes from the input queue. */
+static bool has_reader(const InspectTile *t, unsigned queue)
+{
+  for (unsigned i = 0; i <= MAX_MICROTHREADS; i++) {
+    const InspectThread *thread = &t->threads[i];
+    for (unsigned k = 0; thread->state == THREAD_VECTOR && k < ARRAY_COUNT(thread->run->src); k++)
+      if (thread->run->src[k].kind == VS_FABIN && thread->run->src[k].queue == queue)
+        return true;
+  }
+  return false;
+}
+
 static void print_queue_unit(Report *r, Unit u)
 {
   bool output = u.kind == UNIT_OUTPUT;
@@ -638,6 +650,8 @@ static void print_queue_unit(Report *r, Unit u)
     fprintf(r->out, ", used last for ");
     report_use(r, u.tile, queue->use);
   }
+  if (!output && queue->count && !queue_use_is_any(queue->use) && !has_reader(t, u.index))
+    fprintf(r->out, ", and has not been read yet");
 }
 
 static void print_router_unit(Report *r, Unit u)
