@@ -118,7 +118,7 @@ task main() void {
   if (is_first) first_only();
 }
 const id = @get_local_task_id(9);
-comptime { @bind_local_task(main, id); }
+comptime { @bind_local_task(main, id); @activate(id); }
 """
 RIGHT = """var x: f32 = 0.0;
 fn first_only() void { x = 1.0; }

@@ -34,11 +34,14 @@ void lint_rows(Sema *s);
 
 /* Warns of tasks of the module that nothing in the program names. */
 void lint_tasks(Sema *s, const ModuleInstance *m);
-/* What was found about a data task; NULL: its queue has a color in some class. */
-typedef struct { uint64_t key; const TakenDiags *value; } UnfedTask;
-/* After the analysis of a class.  `tasks` is an stb_ds map. */
-void lint_collect_data_tasks(const Sema *s, UnfedTask **tasks);
-void lint_report_data_tasks(Diags *diags, const UnfedTask *tasks);
+/* What was found about a task of that key; NULL: in some class it is in order. */
+typedef struct { uint64_t key; const TakenDiags *value; } ClassesTask;
+typedef struct { ClassesTask *data, *local; } NotedTasks;   /* stb_ds maps */
+/* Notes which local tasks no code of the tile activates. */
+void lint_note_local_tasks(Sema *s);
+/* After the analysis of a class. */
+void lint_collect_tasks(const Sema *s, NotedTasks *tasks);
+void lint_report_tasks(Diags *diags, const NotedTasks *tasks);
 
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 

@@ -861,6 +861,7 @@ void lint_program(Sema *s)
     warn_unbound(&o, &o.ends[f].used);
     warn_uninitialized(&o, &o.ends[f].used);
   }
+  lint_note_local_tasks(s);
   warn_stopped_counter(s);
   for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
     warn_first_call(s, i);

@@ -1,58 +1,126 @@
-/* Tasks that nothing binds, and data tasks without a queue. What other tiles bind stands in the
- * text, too: so the first warning is about a task whose name is nowhere in the files of the program
- * but in its own declaration, the second about a data task that has a queue on no tile. */
+/* Tasks that nothing binds, data tasks without a queue, local tasks that nothing activates. What
+ * other tiles bind stands in the text, too: so the first warning is about a task whose name is
+ * nowhere in the files of the program but in its own declaration, the second about a data task that
+ * has a queue on no tile, the third about a local task that no tile activates. */
 #include "frontend/layout/layout_internal.h"
 
 #include <stb_ds.h>
 
 typedef struct {
   StrId name;
-  bool is_found;
+  unsigned count;               /* of the places in the program's own files, without declarations */
 } NameSearch;
 
 static void visit_name(void *context, Node *n)
 {
   NameSearch *search = context;
   if (n->kind == ND_IDENT)
-    search->is_found |= str_eq(node_ident(n)->name, search->name);
+    search->count += str_eq(node_ident(n)->name, search->name);
   else if (n->kind == ND_MEMBER)
-    search->is_found |= str_eq(node_member(n)->name.text, search->name);
-  if (!search->is_found)
-    node_visit_children(n, visit_name, search);
+    search->count += str_eq(node_member(n)->name.text, search->name);
+  node_visit_children(n, visit_name, search);
 }
 
-static bool is_named(const Sema *s, StrId name)
+static unsigned times_named(const Sema *s, StrId name)
 {
   NameSearch search = {.name = name};
-  for (size_t m = 0; m < arrlenu(s->modules); m++)
-    for (uint32_t i = 0; i < s->modules[m].ast->decls.count && !search.is_found; i++)
+  for (uint32_t m = 0; m < arrlenu(s->modules); m++)
+    for (uint32_t i = 0; i < s->modules[m].ast->decls.count && !sema_is_library(s, m); i++)
       visit_name(&search, s->modules[m].ast->decls.at[i]);
-  return search.is_found;
+  return search.count;
 }
 
 void lint_tasks(Sema *s, const ModuleInstance *m)
 {
   for (size_t i = 0; i < arrlenu(m->decls); i++) {
     const Decl *d = &m->decls[i];
-    if (d->kind != DECL_FN || !node_fn_decl(d->node)->is_task || is_named(s, d->name))
+    if (d->kind != DECL_FN || !node_fn_decl(d->node)->is_task || times_named(s, d->name) > 0)
       continue;
     diag_task_nowhere_bound(s->diags, d->name_span, sema_text(s, d->name));
     diag_task_nowhere_bound_help(s->diags, d->name_span);
   }
 }
 
-void lint_collect_data_tasks(const Sema *s, UnfedTask **tasks)
+typedef struct {
+  uint32_t off;
+  const NodeBuiltinCall *found;
+} BindingSearch;
+
+static void visit_binding(void *context, Node *n)
 {
-  for (size_t i = 0; i < arrlenu(s->setup->data_task_queues); i++) {
-    const DataTaskQueue *task = &s->setup->data_task_queues[i];
-    if (hmgeti(*tasks, task->key) < 0 || task->taken == NULL)
-      hmput(*tasks, task->key, task->taken);
+  BindingSearch *search = context;
+  if (n->kind == ND_BUILTIN_CALL && n->span.off == search->off)
+    search->found = node_builtin_call(n);
+  if (!search->found)
+    node_visit_children(n, visit_binding, search);
+}
+
+/* The text also names the task, or its id, elsewhere: for another machine, perhaps. */
+static bool is_named_beside(const Sema *s, const TaskSlot *task)
+{
+  BindingSearch search = {.off = task->span.off};
+  for (size_t m = 0; m < arrlenu(s->modules) && !search.found; m++)
+    for (uint32_t i = 0; i < s->modules[m].ast->decls.count && !search.found; i++)
+      visit_binding(&search, s->modules[m].ast->decls.at[i]);
+  if (!search.found)
+    return true;
+  bool is_beside = false;
+  for (uint32_t i = 0; i < search.found->args.count; i++) {
+    const Node *arg = search.found->args.at[i];
+    is_beside |= node_kind(arg) == ND_IDENT && times_named(s, node_ident(arg)->name) > 1;
+  }
+  return is_beside;
+}
+
+/* Library modules bind tasks for calls that a program may not make. */
+static bool is_of_program(const Sema *s, const TaskSlot *task)
+{
+  return !sema_is_library(s, s->funcs[task->func].decl_module);
+}
+
+void lint_note_local_tasks(Sema *s)
+{
+  uint64_t activated = s->setup->active | setup_tasks_beside_code(s, ACT_ACTIVATE) |
+                       lint_tasks_of_code(s, ACT_ACTIVATE, UINT64_MAX);
+  for (unsigned id = 0; id < MAX_TASK_IDS; id++) {
+    const TaskSlot *task = &s->setup->tasks[id];
+    if (task->kind != TASK_LOCAL || task->by_color || task->alternate ||
+        id == sema_machine(s)->teardown_task || id == sema_machine(s)->timer_task ||
+        !is_of_program(s, task))
+      continue;
+    const TakenDiags *taken = NULL;
+    if (!(activated >> id & 1) && !is_named_beside(s, task)) {
+      size_t mark = diags_mark(s->diags);
+      diag_task_never_activated(s->diags, task->span, sema_text(s, task->name));
+      diag_task_activation(s->diags, task->span);
+      taken = diags_take(s->diags, mark);
+    }
+    arrput(s->setup->local_tasks, ((NotedTask){task->span.off, taken}));
   }
 }
 
-void lint_report_data_tasks(Diags *diags, const UnfedTask *tasks)
+static void collect_noted(const NotedTask *noted, ClassesTask **tasks)
+{
+  for (size_t i = 0; i < arrlenu(noted); i++)
+    if (hmgeti(*tasks, noted[i].key) < 0 || noted[i].taken == NULL)
+      hmput(*tasks, noted[i].key, noted[i].taken);
+}
+
+void lint_collect_tasks(const Sema *s, NotedTasks *tasks)
+{
+  collect_noted(s->setup->data_task_queues, &tasks->data);
+  collect_noted(s->setup->local_tasks, &tasks->local);
+}
+
+static void report_noted(Diags *diags, const ClassesTask *tasks)
 {
   for (ptrdiff_t i = 0; i < hmlen(tasks); i++)
     if (tasks[i].value != NULL)
       diags_put_back(diags, tasks[i].value);
+}
+
+void lint_report_tasks(Diags *diags, const NotedTasks *tasks)
+{
+  report_noted(diags, tasks->data);
+  report_noted(diags, tasks->local);
 }

@@ -97,7 +97,7 @@ typedef struct {
 } QueueMessages;
 /* A data task, by where it is bound and its number, and the messages that no queue feeds it; NULL:
  * one does. */
-typedef struct { uint64_t key; const TakenDiags *taken; } DataTaskQueue;
+typedef struct { uint64_t key; const TakenDiags *taken; } NotedTask;
 /* Messages about an operation, which count if a run can come to its block and nothing writes any of
  * the variables. */
 typedef struct {
@@ -145,7 +145,8 @@ typedef struct MachineSetup {
   HeldMessages *held;                    /* stb_ds arrays */
   bool held_are_told;                    /* what follows is no longer held */
   QueueMessages *held_of_queues;
-  DataTaskQueue *data_task_queues;       /* of wse3 */
+  NotedTask *data_task_queues;           /* of wse3; taken: without a color */
+  NotedTask *local_tasks;                /* taken: nothing activates it */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const uint8_t **ways;                  /* lint_runs.c: the same */
