@@ -55,7 +55,21 @@ static void visit_binding(void *context, Node *n)
     node_visit_children(n, visit_binding, search);
 }
 
-/* The text also names the task, or its id, elsewhere: for another machine, perhaps. */
+typedef struct {
+  const Sema *s;
+  bool is_found;
+} BesideSearch;
+
+static void visit_beside(void *context, Node *n)
+{
+  BesideSearch *search = context;
+  if (n->kind == ND_IDENT)
+    search->is_found |= times_named(search->s, node_ident(n)->name) > 1;
+  node_visit_children(n, visit_beside, search);
+}
+
+/* The text also names the task, or its id, elsewhere: for another machine, perhaps, or other
+ * parameters of the layout. */
 static bool is_named_beside(const Sema *s, const TaskSlot *task)
 {
   BindingSearch search = {.off = task->span.off};
@@ -64,12 +78,10 @@ static bool is_named_beside(const Sema *s, const TaskSlot *task)
       visit_binding(&search, s->modules[m].ast->decls.at[i]);
   if (!search.found)
     return true;
-  bool is_beside = false;
-  for (uint32_t i = 0; i < search.found->args.count; i++) {
-    const Node *arg = search.found->args.at[i];
-    is_beside |= node_kind(arg) == ND_IDENT && times_named(s, node_ident(arg)->name) > 1;
-  }
-  return is_beside;
+  BesideSearch beside = {.s = s};
+  for (uint32_t i = 0; i < search.found->args.count; i++)
+    visit_beside(&beside, search.found->args.at[i]);
+  return beside.is_found;
 }
 
 /* Library modules bind tasks for calls that a program may not make. */
