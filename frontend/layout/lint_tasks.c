@@ -21,12 +21,17 @@ static void visit_name(void *context, Node *n)
   node_visit_children(n, visit_name, search);
 }
 
+static void visit_program(const Sema *s, void (*visit)(void *, Node *), void *context)
+{
+  for (uint32_t m = 0; m < arrlenu(s->modules); m++)
+    for (uint32_t i = 0; i < s->modules[m].ast->decls.count && !sema_is_library(s, m); i++)
+      visit(context, s->modules[m].ast->decls.at[i]);
+}
+
 static unsigned times_named(const Sema *s, StrId name)
 {
   NameSearch search = {.name = name};
-  for (uint32_t m = 0; m < arrlenu(s->modules); m++)
-    for (uint32_t i = 0; i < s->modules[m].ast->decls.count && !sema_is_library(s, m); i++)
-      visit_name(&search, s->modules[m].ast->decls.at[i]);
+  visit_program(s, visit_name, &search);
   return search.count;
 }
 
@@ -56,6 +61,41 @@ static void visit_binding(void *context, Node *n)
 }
 
 typedef struct {
+  StrId passing[2];             /* builtins that pass on the fields of their structs */
+  unsigned number;
+  bool is_found;
+} NumberSearch;
+
+static bool is_number(const Node *n, unsigned number)
+{
+  return n->kind == ND_INT && str_is_none(node_int(n)->big) && node_int(n)->value == number;
+}
+
+static void visit_passed(void *context, Node *n)
+{
+  NumberSearch *search = context;
+  if (n->kind == ND_BUILTIN_CALL && !str_eq(node_builtin_call(n)->name.text, search->passing[0]) &&
+      !str_eq(node_builtin_call(n)->name.text, search->passing[1]))
+    return;
+  if (n->kind == ND_FIELD_INIT)
+    search->is_found |= is_number(node_field_init(n)->value, search->number);
+  for (uint32_t i = 0; n->kind == ND_CALL && i < node_call(n)->args.count; i++)
+    search->is_found |= is_number(node_call(n)->args.at[i], search->number);
+  node_visit_children(n, visit_passed, search);
+}
+
+/* The program passes the number on, as in `.done_task = 9` of a library module that it imports with
+ * other parameters. */
+static bool is_passed(const Sema *s, unsigned id)
+{
+  StrTable *names = s->session->names;
+  NumberSearch search = {.number = id, .passing = {str_intern_z(names, "import_module"),
+                                                   str_intern_z(names, "concat_structs")}};
+  visit_program(s, visit_passed, &search);
+  return search.is_found;
+}
+
+typedef struct {
   const Sema *s;
   bool is_found;
 } BesideSearch;
@@ -68,9 +108,9 @@ static void visit_beside(void *context, Node *n)
   node_visit_children(n, visit_beside, search);
 }
 
-/* The text also names the task, or its id, elsewhere: for another machine, perhaps, or other
- * parameters of the layout. */
-static bool is_named_beside(const Sema *s, const TaskSlot *task)
+/* The text also names the task, or its id or the number of that, elsewhere: for another machine,
+ * perhaps, or other parameters of the layout. */
+static bool is_named_beside(const Sema *s, const TaskSlot *task, unsigned id)
 {
   BindingSearch search = {.off = task->span.off};
   for (size_t m = 0; m < arrlenu(s->modules) && !search.found; m++)
@@ -78,7 +118,7 @@ static bool is_named_beside(const Sema *s, const TaskSlot *task)
       visit_binding(&search, s->modules[m].ast->decls.at[i]);
   if (!search.found)
     return true;
-  BesideSearch beside = {.s = s};
+  BesideSearch beside = {.s = s, .is_found = is_passed(s, id)};
   for (uint32_t i = 0; i < search.found->args.count; i++)
     visit_beside(&beside, search.found->args.at[i]);
   return beside.is_found;
@@ -101,7 +141,7 @@ void lint_note_local_tasks(Sema *s)
         !is_of_program(s, task))
       continue;
     const TakenDiags *taken = NULL;
-    if (!(activated >> id & 1) && !is_named_beside(s, task)) {
+    if (!(activated >> id & 1) && !is_named_beside(s, task, id)) {
       size_t mark = diags_mark(s->diags);
       diag_task_never_activated(s->diags, task->span, sema_text(s, task->name));
       diag_task_activation(s->diags, task->span);
