@@ -6,8 +6,8 @@
 /* What the tile's router does in this cycle. */
 typedef struct {
   PortMask claimed;             /* outputs that wavelets take */
-  bool moved;                   /* a wavelet of a slot; of which, a bit each: */
-  uint32_t left;
+  bool moved;                   /* a wavelet of a slot */
+  uint32_t freed;               /* slots that one has left and the ramp may enter, a bit each */
   uint8_t ramp_queue, ramp_slot;    /* whose head enters; NO_QUEUE: none */
   bool host_head;               /* an output queue has a wavelet for the host */
 } RouterTurn;
@@ -527,8 +527,9 @@ STEP HOT void link_push(Visit *v, FastTile *next, unsigned slot, FastWavelet w, 
 
 static HOT void claim_outputs(Visit *v, RouterTurn *r, unsigned slot, PortMask to)
 {
+  unsigned open = v->tile->colors[slot].open >> OPEN_RX_SHIFT;
   r->claimed |= to;
-  r->left |= 1u << slot;
+  r->freed |= (open >> PORT_RAMP & 1) << slot;
   if (!r->moved)
     v->tile->first_slot = (uint8_t)slot;
   r->moved = true;
@@ -812,14 +813,13 @@ static HOT void look_again(const Visit *v, FastTile *t)
     forget_stuck(t);
 }
 
-/* A wavelet has left each of these slots: heads of output queues that had no room there look
- * again. */
-static HOT void free_outputs(FastTile *t, uint32_t left)
+/* The ramp has room in these slots: heads of output queues that had none there look again. */
+static HOT void free_outputs(FastTile *t, uint32_t freed)
 {
   for (unsigned bits = t->stuck_outputs; bits; bits &= bits - 1) {
     unsigned queue = (unsigned)__builtin_ctz(bits);
     unsigned slot = t->set->slot_of[wavelet_field(output_at(&t->queues[queue], 0)->meta)];
-    if (t->set->swaps || slot == NO_SLOT || left >> slot & 1)
+    if (t->set->swaps || slot == NO_SLOT || freed >> slot & 1)
       t->stuck_outputs &= (uint8_t)~(1u << queue);
   }
 }
@@ -839,8 +839,8 @@ STEP HOT bool visit_router(Visit *v)
     plan_ramp(v, &r);
   if (r.ramp_queue != NO_QUEUE)
     commit_ramp(v, &r);
-  if (r.moved)
-    free_outputs(t, r.left);
+  if (r.freed)
+    free_outputs(t, r.freed);
   if (r.moved || r.ramp_queue != NO_QUEUE)
     v->turn.changed = true;
   if (UNLIKELY(host_in))
