@@ -12,7 +12,6 @@ enum {
   BLOCK_SHARED = 8,             /* cycles of a block that the largest strips have room for */
   CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
                                    what visits do */
-  FETCH_LEAST = 1024,           /* tiles; fewer fit a cache, with what they work on */
 };
 
 /* ---- creation --------------------------------------------------------------------------- */
@@ -75,7 +74,6 @@ static void make_geometry(FastEngine *e)
   e->stride[PORT_SOUTH] = (ptrdiff_t)sizeof(FastTile) * e->width;
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
   e->stride[PORT_NORTH] = -e->stride[PORT_SOUTH];
-  e->fetches = e->n_tiles >= FETCH_LEAST;
   e->router_slots = m->router_slots;
   e->puts_off = !e->base.options.trace && !peers && !e->base.options.links &&
                 !e->base.options.counts && e->router_slots >= FAST_SLOTS && e->timing->hop == 1;

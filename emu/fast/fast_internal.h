@@ -273,7 +273,7 @@ struct FastEngine {
   uint32_t router_slots, bank_mask;   /* bits of an address that say the bank: two reads per cycle
                                    from different ones */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
-  /* the tiles are more than a cache holds (visit.c); bridges may be built; moves may be put off
+  /* in this block visits fetch what the next ones need; bridges may be built; moves may be put off
      (router.c); cycles from an element's issue, the last: until the tile's own router can see the
      result */
   bool fetches, bridges, puts_off, writes_ahead;    /* the last: to routers: kept.c */

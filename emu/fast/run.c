@@ -184,6 +184,18 @@ static unsigned choose_block(const FastEngine *e)
   return e->limit - e->base.cycle < most ? (unsigned)(e->limit - e->base.cycle) : most;
 }
 
+/* Fewer tiles than FETCH_LEAST fit a cache, with what they work on.  If fewer than FETCH_AWAKE are
+ * awake at a time, these mostly stay so for many cycles, and in the cache: on a fabric of up to
+ * FETCH_ALWAYS tiles. */
+enum { FETCH_LEAST = 1024, FETCH_ALWAYS = 4 * FETCH_LEAST, FETCH_AWAKE = 256 };
+
+/* Whether visits are worth a fetch of what the next ones need: see visit.c. */
+static bool choose_fetch(const FastEngine *e)
+{
+  return e->n_tiles >= FETCH_ALWAYS ||
+         (e->n_tiles >= FETCH_LEAST && e->own_visits >= FETCH_AWAKE);
+}
+
 /* The last cycle of the block in which a tile was awake: those after it have not been needed. */
 static uint64_t last_awake(const FastEngine *e)
 {
@@ -264,6 +276,7 @@ static PeerVote take_vote(FastEngine *e, uint64_t last_awake)
 static PeerVote run_block(FastEngine *e)
 {
   e->block = choose_block(e);
+  e->fetches = choose_fetch(e);
   take_timers(e);
   visit_all(e);
   e->step->end_block(e);

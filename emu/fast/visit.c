@@ -64,7 +64,7 @@ static RARE void visit_backwards(Visit *v, uint64_t bits)
       visit(v, &v->engine->tiles[v->first + bit_at], v->first + bit_at);
 }
 
-/* On a large fabric (`fetches`) most tiles are in no cache when their turn comes, and what a visit
+/* With many tiles (`fetches`: run.c) most are in no cache when their turn comes, and what a visit
  * needs hangs together by pointers.  So each link is fetched a step before the next one: the tiles
  * while the row before is visited, bridges with their operations when the visits to their word
  * begin, and what the operation reads while the tile before is visited.  A visit to a tile without
