@@ -298,6 +298,12 @@ def cycles_of_a_root(folder, config, n, arch):
     return cycles_of(stamps), model
 
 
+def bytes_of_exchanges(tiles, lengths):
+    """What a tile has for the calls: what it sends, receives and passes on; the last, of one call, also
+    twice in the module."""
+    return 4 * tiles * (3 * sum(lengths) + 2 * max(lengths))
+
+
 def random_config(random, kind, most_tiles, longest, calls):
     """A configuration of this kind and the lengths of its calls, some of them 0 and 1."""
     shape = lines.RECTANGLE if kind in OF_RECTANGLES else int(random.integers(0, 3))
@@ -325,10 +331,13 @@ def random_config(random, kind, most_tiles, longest, calls):
     tiles = width * height
     if kind in EXCHANGES:
         longest = longest // 3 + 1
-    room = 14000 if kind == ALLTOALL_BOTH else 20000       # bytes that its code leaves
+    # Bytes that its code leaves.
+    room = 14000 if kind in (ALLTOALL_BOTH, PLANNED_ALLTOALL) else 20000
     most = max(1, min(longest, room // (4 * tiles * calls) - 1))
     if kind in ALLREDUCES:                                 # whose vectors have no part per tile
         most = max(1, min(45 * tiles, 9000 // (4 * calls)))
     lengths = [int(random.choice([0, 1, lines.log_uniform(random, 1, most)], p=[.1, .1, .8]))
                for _ in range(calls)]
+    while kind in EXCHANGES and bytes_of_exchanges(tiles, lengths) > 2.2 * room:
+        lengths[int(numpy.argmax(lengths))] //= 2
     return config, lengths
