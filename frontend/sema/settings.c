@@ -17,41 +17,44 @@ Operand sema_arg(Sema *s, const Node *n, PoolId type)
   return sema_coerce(s, sema_rvalue(s, n, type), type, n->span);
 }
 
-bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
-                 int64_t *out)
+/* The value of an integer, or of an id if those count, too; POISON after an error. */
+static PoolId known_integer(Sema *s, Operand o, bool takes_ids, const char *what, Span span)
 {
   PoolId value = sema_comptime_value(s, o, span);
   if (pool_eq(value, POOL(POISON)))
-    return false;
+    return value;
   PoolId type = pool_type_of(s->pool, value);
-  if (pool_kind(s->pool, value) != PK_INT || pool_eq(type, POOL(DIRECTION))) {
-    diag_not_an_integer(s->diags, span, what, type);
+  bool fits = takes_ids ? pool_kind(s->pool, value) == PK_INT && !pool_eq(type, POOL(DIRECTION))
+                        : type_is_int(s->pool, type);
+  if (fits)
+    return value;
+  diag_not_an_integer(s->diags, span, what, type);
+  if (!takes_ids && type_is_id(type))
+    diag_number_of_id(s->diags, span);
+  return POOL(POISON);
+}
+
+static bool is_in_range(Sema *s, PoolId value, int64_t lo, int64_t hi, const char *what, Span span,
+                        int64_t *out)
+{
+  if (pool_eq(value, POOL(POISON)))
     return false;
-  }
-  int64_t v = 0;
-  if (!pool_int_value(s->pool, value, &v) || v < lo || v > hi) {
-    diag_int_out_of_range(s->diags, span, value, what, lo,
-                          hi);
-    return false;
-  }
-  *out = v;
-  return true;
+  if (pool_int_value(s->pool, value, out) && *out >= lo && *out <= hi)
+    return true;
+  diag_int_out_of_range(s->diags, span, value, what, lo, hi);
+  return false;
+}
+
+bool sema_int_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
+                 int64_t *out)
+{
+  return is_in_range(s, known_integer(s, o, true, what, span), lo, hi, what, span, out);
 }
 
 bool sema_number_in(Sema *s, Operand o, int64_t lo, int64_t hi, const char *what, Span span,
                     int64_t *out)
 {
-  PoolId value = sema_comptime_value(s, o, span);
-  if (pool_eq(value, POOL(POISON)))
-    return false;
-  PoolId type = pool_type_of(s->pool, value);
-  if (!type_is_int(s->pool, type)) {
-    diag_not_an_integer(s->diags, span, what, type);
-    if (type_is_id(type))
-      diag_number_of_id(s->diags, span);
-    return false;
-  }
-  return sema_int_in(s, o, lo, hi, what, span, out);
+  return is_in_range(s, known_integer(s, o, false, what, span), lo, hi, what, span, out);
 }
 
 bool sema_router_color(Sema *s, Operand o, Span span, uint8_t *color)
