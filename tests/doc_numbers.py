@@ -250,7 +250,7 @@ def share_of_ideal(key):
 
 def step_of_summa(_folder):
     row = page_rows("gemm.md", "published")[SLIM]
-    return [f"{int(row[8]) // SLIM[0]}", f"{paper_row(*SLIM).summa // SLIM[0]}"]
+    return [f"{cycles / SLIM[0]:.0f}" for cycles in (int(row[8]), paper_row(*SLIM).summa)]
 
 
 def summa_within(_folder):

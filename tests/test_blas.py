@@ -375,17 +375,21 @@ comptime {
 """
 
 
-@pytest.mark.parametrize("plan", [
-    "gemm_summa_block(what)", "gemm_summa(what)", "gemm_master_block(what)", "gemm_master(what)",
-    *(f"with_panels(what, blas.algorithm.summa_block, 4, {chunk}, {parts})"
-      for chunk, parts in ((1, 1), (2, 1), (3, 3), (3, 2)))])
-def test_three_calls(tmp_path, plan):
-    """Calls of the same product follow each other without synchronisation; an odd number of panels."""
+@pytest.mark.parametrize("M, plan, keeps_own", [
+    *((6, plan, "false") for plan in (
+        "gemm_summa_block(what)", "gemm_summa(what)", "gemm_master_block(what)", "gemm_master(what)",
+        *(f"with_panels(what, blas.algorithm.summa_block, 4, {chunk}, {parts})"
+          for chunk, parts in ((1, 1), (2, 1), (3, 3), (3, 2))))),
+    (300, "gemm_summa(what)", "true")])
+def test_three_calls(tmp_path, M, plan, keeps_own):
+    """Calls of the same product follow each other without synchronisation; an odd number of panels; tiles
+    that take their own panels from the fabric and from their memory."""
     (tmp_path / "layout.csl").write_text(f"""
 const blas = @import_module("<blas/layout>");
-const what = .{{ .M = 6, .N = 5, .K = 12, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false }};
+const what = .{{ .M = {M}, .N = 5, .K = 12, .width = 3, .height = 2, .T = f16, .S = f32, .scaled = false }};
 const plan = blas.{plan};
 layout {{
+  @comptime_assert(blas.keeps_own(plan) == {keeps_own});
   @set_rectangle(3, 2);
   for (@range(u16, 3)) |x| {{
     for (@range(u16, 2)) |y| {{
@@ -402,6 +406,24 @@ layout {{
     done = harness.emu(tmp_path / "o.bin", "--print=C:3@0,0,2,2")
     found = harness.values(done.out, "C")
     assert len(found) == 4 and all(set(block) == {6.0 * 12 * 4} for block in found.values())
+
+
+@pytest.mark.parametrize("K, keeps_own", [(1024, "true"), (1025, "false")])
+def test_own_panels_and_what_filters_count(tmp_path, K, keeps_own):
+    """A filter counts 65,536 words, so with more of them tiles take their own panels from the fabric."""
+    (tmp_path / "layout.csl").write_text(f"""
+const blas = @import_module("<blas/layout>");
+const plan = blas.gemm_summa(.{{
+  .M = 512, .N = 8, .K = {K}, .width = 8, .height = 8, .T = f16, .S = f16, .scaled = false
+}});
+layout {{
+  @comptime_assert(plan.a_panel == 64 and blas.keeps_own(plan) == {keeps_own});
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+}}
+""")
+    (tmp_path / "pe.csl").write_text("comptime {}\n")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin")
 
 
 def test_a_feeder_of_your_own(tmp_path):
