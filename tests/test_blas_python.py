@@ -256,6 +256,65 @@ def test_vectors_larger_than_the_tiles():
     assert results[2].value == x @ y and results[3].value == pytest.approx(numpy.linalg.norm(x), rel=1e-6)
 
 
+# ---- nothing to compute ---------------------------------------------------------------------------
+
+EMPTY = {"arch": "wse3", "tiles": (2, 3)}
+
+
+@pytest.fixture
+def no_program(monkeypatch):
+    """Nothing is compiled, and nothing runs."""
+    def refused(*words, **more):
+        raise AssertionError("a program for nothing")
+    for module in (wse_blas.matrices, wse_blas.vectors):
+        monkeypatch.setattr(module, "compile_program", refused)
+        monkeypatch.setattr(module, "Session", refused)
+
+
+@pytest.mark.parametrize("element", ["f16", "f16_f32", "f32", "bf16", "bf16_f32"])
+@pytest.mark.parametrize("M, N, K", [(0, 3, 2), (3, 0, 2), (0, 0, 2), (3, 2, 0), (0, 3, 0), (0, 0, 0)])
+def test_empty_products(no_program, M, N, K, element):
+    """As numpy's, with the shape and the type of a product that is not empty."""
+    A, B, C = draw(M, N, K)
+    for more in ({}, {"alpha": 2}, {"C": C, "alpha": 3, "beta": -2}, {"C": numpy.full_like(C, numpy.nan)}):
+        with numpy.errstate(all="raise"):
+            result = wse_blas.gemm(A, B, element=element, **EMPTY, **more)
+        numpy.testing.assert_array_equal(result.C, A @ B + more.get("beta", 0) * C)
+        assert result.C.shape == (M, N) and result.C.dtype == ELEMENTS[element].dtype
+        assert (result.cycles, result.pieces, result.tiles) == (0, 0, (2, 3))
+
+
+@pytest.mark.parametrize("M, N", [(0, 3), (3, 0), (0, 0)])
+def test_empty_matrices_with_vectors(no_program, M, N):
+    A, x, y = ones(M, N), vector(N), vector(M)
+    for more in ({}, {"y": y, "alpha": 3, "beta": -2}, {"y": y}):
+        result = wse_blas.gemv(A, x, **more)
+        numpy.testing.assert_array_equal(result.value, A @ x + more.get("beta", 0) * y)
+        assert result.value.shape == (M,) and (result.cycles, result.pieces) == (0, 0)
+    result = wse_blas.ger(A, y, x, alpha=2, **EMPTY)
+    assert result.value.shape == (M, N) and (result.cycles, result.pieces) == (0, 0)
+
+
+def test_empty_vectors(no_program):
+    for result in (wse_blas.axpy(2, [], []), wse_blas.scal(2, [], **EMPTY)):
+        assert result.value.shape == (0,) and (result.cycles, result.pieces) == (0, 0)
+    for result in (wse_blas.dot([], [], **EMPTY), wse_blas.nrm2([])):
+        assert result.value == 0 and isinstance(result.value, float)
+        assert (result.cycles, result.pieces) == (0, 0)
+
+
+@pytest.mark.parametrize("element, factor, wanted", [
+    ("f16", 3, numpy.inf), ("bf16", 1 + 2 ** -7, 1.5 + 3 * 2 ** -7), ("f32", -0.5, None)])
+def test_a_scaled_matrix_is_in_the_elements_format(element, factor, wanted):
+    """beta C without a product is what the tiles make of it with a product of zeros."""
+    C = numpy.array([[4e4 if element == "f16" else 1.5 + 2 ** -7, -0.75, 0]])
+    with numpy.errstate(all="raise"):
+        empty = wse_blas.gemm(ones(1, 0), ones(0, 3), C, beta=factor, element=element)
+    whole = wse_blas.gemm(numpy.zeros((1, 1)), numpy.zeros((1, 3)), C, beta=factor, element=element)
+    numpy.testing.assert_array_equal(empty.C, whole.C)
+    assert wanted is None or empty.C[0, 0] == wanted
+
+
 # ---- progress ---------------------------------------------------------------------------------
 
 def test_bar(capfd):
@@ -312,7 +371,10 @@ def scipy_sparse(matrix):
 @pytest.mark.parametrize("call, text", [
     (lambda: wse_blas.gemm(ones(2, 3), ones(4, 2)), "3 columns and B has 4 rows"),
     (lambda: wse_blas.gemm(ones(3), ones(3, 2)), "A must be a matrix"),
-    (lambda: wse_blas.gemm(ones(2, 0), ones(0, 2)), "A must be a matrix"),
+    (lambda: wse_blas.gemm(ones(2, 0), ones(1, 2)), "0 columns and B has 1 rows"),
+    (lambda: wse_blas.gemm(ones(0, 2), ones(2, 0), tiles=(0, 0)), "tiles is"),
+    (lambda: wse_blas.gemm(ones(2, 0), ones(0, 2), beta=1), "beta is given and C is not"),
+    (lambda: wse_blas.gemm([], ones(0, 2)), "A must be a matrix"),
     (lambda: wse_blas.gemm(ones(2, 2), [[1, 2], [3]]), "B has rows of different lengths"),
     (lambda: wse_blas.gemm(ones(2, 2), None), "B has elements of type object"),
     (lambda: wse_blas.gemm(ones(2, 2), ones(2, 2) * 1j), "B has elements of type complex"),
@@ -347,7 +409,9 @@ def scipy_sparse(matrix):
     (lambda: wse_blas.ger(ones(2, 3), ones(2), ones(3), element="f16_f32"), "element is one of f16, f32, bf16"),
     (lambda: wse_blas.axpy(1, ones(3), ones(4)), "y has 4 elements, x has 3"),
     (lambda: wse_blas.axpy(True, ones(3), ones(3)), "alpha must be a real number"),
-    (lambda: wse_blas.scal(1, ones(0)), "x must be a vector"),
+    (lambda: wse_blas.scal(1, ones(0, 1)), "x must be a vector"),
+    (lambda: wse_blas.dot(ones(0), ones(1)), "y has 1 elements, x has 0"),
+    (lambda: wse_blas.nrm2(7), "x must be a vector"),
     (lambda: wse_blas.dot(ones(3), ones(3), arch=2), "arch is one of"),
     (lambda: wse_blas.nrm2(ones(3), tiles="23"), "tiles is")])
 def test_mistakes(call, text):

@@ -49,6 +49,11 @@ class Element:
             return _rounded_to_bf16(array) if self.is_bf16 else \
                 numpy.ascontiguousarray(array, self.dtype)
 
+    def scaled(self, factor, array):
+        """The factor times the elements; what is too large becomes infinite, as on the tiles."""
+        with numpy.errstate(all="ignore"):
+            return self.rounded(factor * array)
+
 
 _LARGEST_BF16 = float.fromhex("0x1.fep127")
 _F16, _F32 = (float(numpy.finfo(dtype).max) for dtype in (numpy.float16, numpy.float32))
@@ -117,8 +122,8 @@ def array_of(value, name, dimensions, element, is_read=True):
     """A matrix (2) or vector (1) in the element's format.  Of one that the operation does not read, only
     the type and the shape count."""
     array = _numbers_of(value, name)
-    what = "a matrix with rows and columns" if dimensions == 2 else "a vector with elements"
-    if array.ndim != dimensions or 0 in array.shape:
+    what = "a matrix with rows and columns" if dimensions == 2 else "a vector of numbers"
+    if array.ndim != dimensions:
         raise BlasError(f"{name} must be {what}, not of shape {array.shape}")
     near = element.rounded(array)
     if is_read:
@@ -154,9 +159,10 @@ def check_choice(value, name, known):
 # ---- tiles ------------------------------------------------------------------------------------
 
 def rectangle_of(tiles, default):
-    """(width, height) that the caller asks for, or the default cut to what a machine has."""
+    """(width, height) that the caller asks for, or the default cut to what a machine has; of an empty
+    problem it is one tile."""
     if tiles is None:
-        return tuple(min(side, MOST_SIDE) for side in default)
+        return tuple(max(1, min(side, MOST_SIDE)) for side in default)
     try:
         width, height = tiles
     except (TypeError, ValueError):

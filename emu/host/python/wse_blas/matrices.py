@@ -22,8 +22,8 @@ class Product:
     C: numpy.ndarray
     cycles: int              # of all pieces, each from the first tile's start to the last one's end
     tiles: tuple             # (width, height)
-    pieces: int              # calls on the tiles that the problem took
-    algorithm: str           # the one that the library chose
+    pieces: int              # calls on the tiles that the problem took: none if A or B is empty
+    algorithm: str           # the one that the library chose; if there are no calls, the caller's
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,10 @@ def gemm(A, B, C=None, *, alpha=1.0, beta=0.0, tiles=None, arch="wse2", element=
     _check_sizes(A, B, C)
     (M, K), N = A.shape, B.shape[1]
     rectangle = rectangle_of(tiles, (-(-N // BLOCK), -(-M // BLOCK)))
+    C = C if beta != 0 else None
+    if not A.size or not B.size:
+        result = numpy.zeros((M, N), A.dtype) if C is None else element.scaled(beta, C)
+        return Product(result, 0, rectangle, 0, algorithm)
     is_scaled = bool(alpha != 1 or beta != 0)
 
     def compiled(piece):
@@ -201,6 +205,6 @@ def gemm(A, B, C=None, *, alpha=1.0, beta=0.0, tiles=None, arch="wse2", element=
     piece, image = fitting((M, N, K), rectangle, compiled)
     with Session(image, element) as session:
         on = _Tiles(session, rectangle, stationary == "B")
-        result, cycles, pieces = _multiply(on, piece, A, B, C if beta != 0 else None, alpha, beta,
+        result, cycles, pieces = _multiply(on, piece, A, B, C, alpha, beta,
                                            is_scaled or piece[2] < K, progress)
     return Product(result, cycles, rectangle, pieces, ALGORITHMS[on.plan.algorithm])

@@ -20,7 +20,7 @@ class Result:
     value: object            # an array; of dot and nrm2 a number
     cycles: int              # of all pieces, each from the first tile's start to the last one's end
     tiles: tuple             # (width, height)
-    pieces: int              # calls on the tiles that the problem took
+    pieces: int              # calls on the tiles that the problem took: none if A or x is empty
 
 
 # ---- matrices with vectors ----------------------------------------------------------------------
@@ -74,6 +74,9 @@ def gemv(A, x, y=None, *, alpha=1.0, beta=0.0, tiles=None, arch="wse2", element=
         y = array_of(y, "y", 1, element, is_read=beta != 0)
         check_length("y", len(y), "a column of A", M)
     rectangle = _rectangle_of_blocks(tiles, A)
+    result = numpy.zeros(M, A.dtype) if y is None or beta == 0 else y.copy()
+    if not A.size:
+        return Result(element.scaled(beta, result), 0, rectangle, 0)
     is_scaled = bool(alpha != 1 or beta != 0)
 
     def compiled(piece):
@@ -82,7 +85,6 @@ def gemv(A, x, y=None, *, alpha=1.0, beta=0.0, tiles=None, arch="wse2", element=
 
     piece, image = fitting((M, N), rectangle, compiled)
     is_scaled = is_scaled or piece[1] < N
-    result = numpy.zeros(M, A.dtype) if y is None or beta == 0 else y.copy()
     jobs = [(rows, columns) for rows in ranges(M, piece[0]) for columns in ranges(N, piece[1])]
     cycles = 0
     with Session(image, element) as session, bar_of(len(jobs), progress) as bar:
@@ -111,6 +113,8 @@ def ger(A, x, y, *, alpha=1.0, tiles=None, arch="wse2", element=None, progress=N
     check_length("y", len(y), "a row of A", N)
     alpha = number_of(alpha, "alpha", element)
     rectangle = _rectangle_of_blocks(tiles, A)
+    if not A.size:
+        return Result(A.copy(), 0, rectangle, 0)
 
     def compiled(piece):
         return compile_program("program_ger", arch, element, M=piece[0], N=piece[1], width=rectangle[0],
@@ -136,7 +140,7 @@ def ger(A, x, y, *, alpha=1.0, tiles=None, arch="wse2", element=None, progress=N
 # ---- vectors ------------------------------------------------------------------------------------
 
 def _rectangle_of_parts(tiles, length):
-    count = -(-length // ELEMENTS)
+    count = max(1, -(-length // ELEMENTS))
     width = math.isqrt(count - 1) + 1
     return rectangle_of(tiles, (width, -(-count // width)))
 
@@ -148,6 +152,9 @@ class _Parts:
         self.vectors, self.element, self.progress = vectors, element, progress
         self.length = len(next(iter(vectors.values())))
         self.tiles = _rectangle_of_parts(tiles, self.length)
+        self.pieces, self.cycles = [], 0
+        if not self.length:
+            return
         count = self.tiles[0] * self.tiles[1]
 
         def compiled(piece):
@@ -156,10 +163,11 @@ class _Parts:
 
         (self.n,), self.image = fitting((-(-self.length // count),), self.tiles, compiled)
         self.pieces = ranges(self.length, self.n * count)
-        self.cycles = 0
 
     def each(self, operation, *factors):
         """Calls the operation for each piece; the session and the piece's place, one after the other."""
+        if not self.pieces:
+            return
         width, height = self.tiles
         with Session(self.image, self.element) as session, \
                 bar_of(len(self.pieces), self.progress) as bar:
@@ -211,7 +219,7 @@ def scal(alpha, x, *, tiles=None, arch="wse2", element=None, progress=None):
 def dot(x, y, *, tiles=None, arch="wse2", element=None, progress=None):
     """The sum of x[i] y[i], added up in f32.  A Result with a float."""
     parts = _parts(tiles, arch, element, progress, x=x, y=y)
-    return parts.result(sum(parts.numbers("dot")))
+    return parts.result(sum(parts.numbers("dot"), 0.0))
 
 
 def nrm2(x, *, tiles=None, arch="wse2", element=None, progress=None):
