@@ -60,6 +60,13 @@ def test_colors_in_descending_order(tmp_path, arch, vertical):
     check(tmp_path, arch, "fast", vertical, 5, 4, 1, 5, descending="true")
 
 
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("vertical", [False, True], ids=["row", "column"])
+def test_a_wrong_place_in_the_layout_does_no_harm(tmp_path, arch, vertical):
+    """A tile finds its place when the program runs, whatever the call of get_params says."""
+    check(tmp_path, arch, "fast", vertical, 5, 4, 1, 5, at_origin="true")
+
+
 def test_a_broadcast_costs_its_length_and_distance(tmp_path):
     """The route carries one word per cycle: 16 times the words add no more than that many
     cycles."""
