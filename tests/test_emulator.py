@@ -261,6 +261,61 @@ def test_an_endless_program_ends_with_exit_4(tmp_path, engine):
     assert "\n  P0.0 main thread (local task 8 'main') has not ended at " in ran.err
 
 
+@pytest.mark.parametrize("loop, reads", [
+    ("while (flag == 0) {}", "in a loop without an end"),
+    ("while (look() == 0) {}", "until there is a change in 'flag'"),
+    ("while (@get_config(0x7e38) + @get_config(where) != 1) {}",
+     "change in register QUEUE_STATUS or register TASK_ACTIVE"),
+    ("while (flag == 0) { other = 1; other = flag; @assert(other < 2); }", "in a loop "),
+    ("while (flag == 0) { other += 1; }", None),
+    ("while (@get_config(0x7e12) != 0xffff) {}", None),
+    ("while (@random16() | 1 != 0) {}", None),
+    ("while (flag == 0) { @activate(@get_local_task_id(8)); }", None),
+    ("while (flag == 0) { @set_config(0x7e38 - 8, 0); }", None)])
+def test_a_loop_that_nothing_can_end_is_told(tmp_path, engine, loop, reads):
+    """A loop that counts, or looks at the time, may have an end."""
+    program = program_of(tmp_path, """
+export var n: u16 = 0;
+var flag: u16 = 0;
+var other: u16 = 0;
+var where: u16 = 0x7e50;
+noinline fn look() u16 { return flag; }
+task main() void {
+  %s
+}
+""" % loop + MAIN)
+    err = harness.emu(program, engine, "--max-cycles=5000", expect=4).err
+    assert ("nothing ends the loop" in err) == (reads is not None), err
+    assert reads is None or reads in err.splitlines()[1], err
+
+
+def test_a_loop_beside_an_operation_is_not_told(tmp_path, engine):
+    """What still moves may end it."""
+    program = program_of(tmp_path, """
+export var n: u16 = 0;
+var flag = @zeros([1]u32);
+const flag_dsd = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{1} -> flag[0] });
+const loop = @get_color(5);
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = loop, .extent = 0x7fff,
+                                    .output_queue = @get_output_queue(2) });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = loop, .extent = 0x7fff,
+                                  .input_queue = @get_input_queue(3) });
+task main() void {
+  @mov32(in_memory, in, .{ .async = true });
+  @mov32(out, 0, .{ .async = true });
+  while (flag[0] == 0) {}
+}
+const in_memory = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{0x7fff} -> flag[0] });
+comptime {
+  @set_local_color_config(loop, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  @initialize_queue(@get_input_queue(3), .{ .color = loop });
+  if (@is_arch("wse3")) @initialize_queue(@get_output_queue(2), .{ .color = loop });
+}
+""" + MAIN)
+    err = harness.emu(program, engine, "--max-cycles=5000", expect=4).err
+    assert "nothing ends the loop" not in err and "has not ended at" in err, err
+
+
 def test_tiles_at_the_same_place_are_one_entry(tmp_path, engine):
     (tmp_path / "pe.csl").write_text("""
 param x: u16;

@@ -33,11 +33,13 @@ static unsigned task_to_start(const Program *program, uint32_t tile, const Inspe
   return MAX_TASK_IDS;
 }
 
-/* What a tile is at; false: nothing that has not ended. */
+/* What a tile is at; false: nothing that has not ended, or no endless loop where there are any. */
 static bool print_business(Report *r, uint32_t tile)
 {
   const InspectTile *at = report_look(r, tile);
   const InspectThread *thread = &at->threads[0];
+  if (r->loops && thread->state != THREAD_RUNNING)
+    return false;
   if (thread->state != THREAD_IDLE) {
     report_thread(r, tile, 0, thread);
     if (thread->task == TASK_LOCAL)
@@ -93,9 +95,11 @@ static void print_others(const Report *r, const BusyTiles *entry)
   fprintf(r->out, "\n");
 }
 
-void busy_report(Engine *engine, const Program *program, unsigned most, FILE *out)
+void busy_report(Engine *engine, const Program *program, const EndlessLoop *loops, unsigned most,
+                 FILE *out)
 {
   Report r = report_create(engine, program, out);
+  r.loops = loops;
   BusyTiles *found = busy_tiles(&r);
   r.out = out;
   for (ptrdiff_t i = 0; i < shlen(found) && i < (ptrdiff_t)most; i++) {
@@ -106,7 +110,10 @@ void busy_report(Engine *engine, const Program *program, unsigned most, FILE *ou
   }
   if (shlen(found) > (ptrdiff_t)most)
     fprintf(out, "  and %td more places\n", shlen(found) - (ptrdiff_t)most);
-  if (shlen(found))
+  if (loops)
+    fprintf(out, "  help: nothing else can happen in the program any more, so nothing ends the "
+                 "loop; another task of the tile starts only when this one has ended\n");
+  else if (shlen(found))
     fprintf(out, "  help: if this is an end that never comes, look at what the loop's condition "
                  "reads, or at the tasks that activate each other; --trace=task shows them\n");
   shfree(found);

@@ -130,7 +130,7 @@ static void add_threads(Analysis *a, uint32_t tile)
 {
   InspectTile t = *report_look(&a->report, tile);
   for (unsigned i = 0; i <= MAX_MICROTHREADS; i++)
-    if (i ? finite_wait(&t.threads[i]) : t.threads[i].state != THREAD_IDLE)
+    if (i ? finite_wait(&t.threads[i]) : t.threads[i].state == THREAD_VECTOR)
       add_wait(a, unit_of(UNIT_THREAD, tile, i));
   for (uint64_t ids = t.active & t.blocked; ids; ids &= ids - 1)
     add_wait(a, unit_of(UNIT_TASK, tile, (unsigned)__builtin_ctzll(ids)));

@@ -38,6 +38,7 @@ typedef enum {
   END_UNTAKEN,                  /* a control wavelet without taker: the input queue */
   END_NEVER_STARTED,            /* a task that would have unblocked: its place among the class' */
   END_NO_UNBLOCK,
+  END_LOOP,                     /* the main thread, in an endless loop */
   END_UNKNOWN,
 } EndKind;
 

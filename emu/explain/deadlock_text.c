@@ -595,6 +595,10 @@ void end_print(Report *r, Unit end)
   case END_NO_UNBLOCK: print_no_unblock(r, end); break;
   case END_FIFO: print_fifo(r, end); break;
   case END_FIFO_LEFT: print_fifo_left(r, end); break;
+  case END_LOOP:
+    report_tile(r, end.tile);
+    fprintf(r->out, " is in its endless loop");
+    break;
   case END_NONE: case END_UNKNOWN: default:
     report_tile(r, end.tile);
     fprintf(r->out, ": nothing would let it go on");
@@ -948,7 +952,7 @@ const char *end_help(Report *r, const Unit *root)
              "counter that the launch before has moved, or a task has not started";
     return "call unblock_cmd_stream() once per launch, in the last thing that the launched "
            "function leads to";
-  case END_NONE: case END_UNKNOWN: default:
+  case END_LOOP: case END_NONE: case END_UNKNOWN: default:
     return NULL;
   }
 }

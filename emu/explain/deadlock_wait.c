@@ -147,7 +147,7 @@ static Unit after_thread(Report *r, Unit from)
   const InspectTile *t = report_look(r, from.tile);
   const InspectThread *thread = &t->threads[from.index];
   if (thread->state != THREAD_VECTOR)
-    return end_unit(END_UNKNOWN, from.tile, 0);
+    return end_unit(thread->state == THREAD_RUNNING ? END_LOOP : END_UNKNOWN, from.tile, 0);
   switch (thread->waiting) {
   case STALL_OUTPUT:
     return unit_of(UNIT_OUTPUT, from.tile, thread->run->dest.queue);

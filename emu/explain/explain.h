@@ -1,13 +1,26 @@
 /* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
  * waits on a stopped engine with their causes.
  *
- * Reading order: report, calls, values, variables, fault, left, busy, deadlock.h, deadlock_wait,
- * deadlock, deadlock_text.
+ * Reading order: endless, report, calls, values, variables, fault, left, busy, deadlock.h,
+ * deadlock_wait, deadlock, deadlock_text.
  */
 #ifndef EMU_EXPLAIN_H
 #define EMU_EXPLAIN_H
 
 #include "emu/engine/engine.h"
+
+/* ---- endless.c: loops that wait for what nothing will change --------------------------------- */
+
+/* The main thread of a tile is in it. */
+typedef struct {
+  uint32_t tile;
+  uint16_t *registers;          /* stb_ds: addresses of the configuration registers that it reads */
+  const ImageSymbol **variables;    /* stb_ds: that it reads */
+} EndlessLoop;
+/* If nothing can happen any more but such loops: all of them, in order of the tiles (stb_ds).  NULL
+ * if that is not so, or not known.  For an engine of this process, with no links, between runs. */
+EndlessLoop *endless_find(Engine *engine);
+void endless_free(EndlessLoop *loops);
 
 /* ---- report.c: names and places as text, and the way back from a wavelet to its sender ------- */
 
@@ -18,6 +31,7 @@ typedef struct {
   InspectTile at;               /* of the tile looked at last */
   uint32_t at_tile;             /* NO_TILE: none yet */
   bool anonymous;               /* tiles are not named */
+  const EndlessLoop *loops;     /* of endless_find, or NULL */
   const uint32_t *unblocks_expected;   /* how often each tile has to unblock its command stream, or
                                           NULL */
 } Report;
@@ -135,7 +149,9 @@ void deadlock_chains(Engine *engine, const Program *program, const IdleQuestion 
 
 /* ---- busy.c ---------------------------------------------------------------------------------- */
 
-/* What tiles are at: at most `most` places, each with all tiles that are there. */
-void busy_report(Engine *engine, const Program *program, unsigned most, FILE *out);
+/* What tiles are at: at most `most` places, each with all tiles that are there.  With `loops` of
+ * endless_find, these alone: the deadlock report has what waits besides. */
+void busy_report(Engine *engine, const Program *program, const EndlessLoop *loops, unsigned most,
+                 FILE *out);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { PLACE_TEXT = 512, COLOR_BITS = 5 };
+enum { PLACE_TEXT = 512, COLOR_BITS = 5, MOST_READ = 4 };
 
 Report report_create(Engine *engine, const Program *program, FILE *out)
 {
@@ -181,14 +181,54 @@ static void print_wait(const Report *r, uint32_t tile, const InspectThread *thre
             thread->run->length == 1 ? "" : "s");
 }
 
+/* The tile's endless loop; NULL: none. */
+static const EndlessLoop *loop_of(const Report *r, uint32_t tile)
+{
+  for (size_t i = 0; i < arrlenu(r->loops); i++)
+    if (r->loops[i].tile == tile)
+      return &r->loops[i];
+  return NULL;
+}
+
+/* A register by name; those of a color with the color. */
+static void print_register(const Report *r, uint32_t tile, uint16_t address)
+{
+  const ConfigRegInfo *reg = config_reg_at(address);
+  fprintf(r->out, "register %s", reg->name);
+  if (reg->count == MAX_COLORS) {
+    fprintf(r->out, " of ");
+    report_color(r, tile, (unsigned)(address - reg->address));
+  }
+}
+
+/* The loop, and the first of what it reads. */
+static void print_loop(const Report *r, const EndlessLoop *loop)
+{
+  size_t registers = arrlenu(loop->registers), n = registers + arrlenu(loop->variables);
+  fprintf(r->out, n ? ", in a loop that goes on until there is a change in "
+                    : ", in a loop without an end");
+  for (size_t i = 0; i < n && i < MOST_READ; i++) {
+    fprintf(r->out, "%s", i ? " or " : "");
+    if (i < registers)
+      print_register(r, loop->tile, loop->registers[i]);
+    else
+      fprintf(r->out, "'%s'", loop->variables[i - registers]->name);
+  }
+  if (n > MOST_READ)
+    fprintf(r->out, " or %zu more", n - MOST_READ);
+}
+
 void report_thread(const Report *r, uint32_t tile, unsigned index, const InspectThread *thread)
 {
   report_thread_name(r, tile, index, thread);
+  const EndlessLoop *loop = index == MAIN_THREAD ? loop_of(r, tile) : NULL;
   if (thread->state == THREAD_VECTOR)
     print_wait(r, tile, thread);
   else
     fprintf(r->out, " has not ended");
   report_place(r, tile, thread->pc);
+  if (loop)
+    print_loop(r, loop);
 }
 
 /* ---- back to the sender ---------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* One step of a run: the engine runs up to a limit, its cycles are accounted for, and the cause of
  * the end becomes the session's error. */
 #include "emu/host/session_internal.h"
+#include "emu/ranks/ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +9,11 @@
 
 #include <stb_ds.h>
 
-enum { MOST_PLACES_SHOWN = 8, MOST_LINES = 25, MOST_PHASES = 4096 };
+enum {
+  MOST_PLACES_SHOWN = 8, MOST_LINES = 25, MOST_PHASES = 4096,
+  MOST_LOOPS_SHOWN = 4,
+  LOOP_LINES = 2 * MOST_LOOPS_SHOWN + 3,    /* with the error, the number of others, and the help */
+};
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
@@ -79,6 +84,19 @@ static WseStatus fault_error(HostSession *s)
   return session_end(s);
 }
 
+/* What tiles are at when the run is cut short. */
+static void print_business(HostSession *s, FILE *out)
+{
+  /* other processes or wafers may yet send something; the debugger's engine cannot be copied */
+  bool is_alone = !s->options.member && !s->options.n_ports && ranks_count() <= 1 &&
+                  !timeline_of(s->engine);
+  EndlessLoop *loops = is_alone ? endless_find(session_shown(s)) : NULL;
+  busy_report(s->engine, s->program, loops, loops ? MOST_LOOPS_SHOWN : MOST_PLACES_SHOWN, out);
+  if (loops)
+    deadlock_report(s->engine, s->program, &(IdleQuestion){0}, MOST_LINES - LOOP_LINES, out);
+  endless_free(loops);
+}
+
 static WseStatus limit_error(HostSession *s, uint64_t limit)
 {
   char *text = NULL;
@@ -86,7 +104,7 @@ static WseStatus limit_error(HostSession *s, uint64_t limit)
   FILE *out = base_text_open(&text, &size);
   diag_cycle_limit(s->diags, HOST_NOWHERE, limit);
   session_flush_diags(s, out);
-  busy_report(s->engine, s->program, MOST_PLACES_SHOWN, out);
+  print_business(s, out);
   base_text_close(out, &text);
   session_fail(s, WSE_CYCLE_LIMIT, text);
   return session_end(s);
@@ -98,7 +116,7 @@ static WseStatus interrupted_error(HostSession *s)
   size_t size;
   FILE *out = base_text_open(&text, &size);
   fprintf(out, "error: the run was interrupted at cycle %" PRIu64 "\n", session_cycle(s));
-  busy_report(s->engine, s->program, MOST_PLACES_SHOWN, out);
+  print_business(s, out);
   base_text_close(out, &text);
   session_fail(s, WSE_INTERRUPTED, text);
   return session_end(s);
