@@ -33,6 +33,11 @@ def test_gemm(tmp_path, case, engine):
     check(tmp_path, case, seed=case.M * 1000 + case.N)
 
 
+@pytest.mark.parametrize("case", CASES[-4:], ids=in_words)
+def test_operands_have_the_lengths_of_their_operations(tmp_path, case):
+    check(tmp_path, case, seed=1, emu=("--check=lengths",))
+
+
 # gemm_summa_block, gemm_summa, gemm_master_block and gemm_master of <blas/layout>.
 BY_NAME = [
     Case(1, 1, 1, 1, 1, algorithm=SUMMA), Case(13, 9, 7, 3, 2, algorithm=SUMMA),

@@ -140,6 +140,12 @@ def test_allreduces_follow_one_another_on_the_same_colors(tmp_path, kinds, with_
 
 
 @KINDS
+def test_operands_have_the_lengths_of_their_operations(tmp_path, kind):
+    for with_task, arch in ((0, "wse2"), (1, "wse3")):
+        lines.run_allreduces(tmp_path, three_of(kind, with_task=with_task), "--check=lengths", arch=arch)
+
+
+@KINDS
 def test_allreduces_of_more_tiles_than_elements(tmp_path, kind):
     for with_task in (0, 1):
         lines.run_allreduces(tmp_path, three_of(kind, first=1, second=0, third=1, shared=with_task,

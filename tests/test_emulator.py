@@ -198,7 +198,7 @@ def test_trace_is_sorted_and_limited(tmp_path, engine):
 
 # ---- exit codes -----------------------------------------------------------------------------------------
 
-def program_of(tmp_path, pe, layout=None):
+def program_of(tmp_path, pe, layout=None, *args):
     (tmp_path / "layout.csl").write_text(layout or """
 layout {
   @set_rectangle(1, 1);
@@ -207,7 +207,7 @@ layout {
 }
 """)
     (tmp_path / "pe.csl").write_text(pe)
-    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", *args)
     return tmp_path / "p.bin"
 
 
@@ -287,6 +287,35 @@ task main() void {
     err = harness.emu(program, engine, "--max-cycles=5000", expect=4).err
     assert ("nothing ends the loop" in err) == (reads is not None), err
     assert reads is None or reads in err.splitlines()[1], err
+
+
+@pytest.mark.parametrize("extents, is_found", [((5, 5), False), ((1, 5), False), ((5, 1), True),
+                                               ((2, 5), True)])
+def test_one_wavelet_on_the_fabric_stands_for_any_number(tmp_path, engine, extents, is_found):
+    """Unless it decides: then the memory that waits for more has another length."""
+    program = program_of(tmp_path, """
+export var n: u16 = 0;
+var from = @zeros([5]u32);
+var into = @zeros([5]u32);
+const from_dsd = @get_dsd(mem1d_dsd, .{ .base_address = &from, .extent = 5 });
+const into_dsd = @get_dsd(mem1d_dsd, .{ .base_address = &into, .extent = 5 });
+const loop = @get_color(5);
+const out = @get_dsd(fabout_dsd, .{ .fabric_color = loop, .extent = %d,
+                                    .output_queue = @get_output_queue(2) });
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = loop, .extent = %d,
+                                  .input_queue = @get_input_queue(3) });
+task main() void {
+  @mov32(out, from_dsd, .{ .async = true });
+  @mov32(into_dsd, in);
+}
+comptime {
+  @set_local_color_config(loop, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  @initialize_queue(@get_input_queue(3), .{ .color = loop });
+  if (@is_arch("wse3")) @initialize_queue(@get_output_queue(2), .{ .color = loop });
+}
+""" % extents + MAIN, None, "--fabric-warnings")
+    err = harness.emu(program, engine, "--check=lengths", expect=2 if is_found else 0).err
+    assert ("[LENGTHS]" in err) == is_found, err
 
 
 def test_a_loop_beside_an_operation_is_not_told(tmp_path, engine):

@@ -482,9 +482,9 @@ def test_a_line_without_instructions_has_help(tmp_path):
 
 def test_stop_at_a_line(tmp_path, engine):
     image = program(tmp_path, "packets", packets=3)
-    ran = harness.emu(image, engine, "--stop=receiver.csl:26", "--print=count", expect=4)
+    ran = harness.emu(image, engine, "--stop=receiver.csl:28", "--print=count", expect=4)
     assert re.match(r"stopped before cycle \d+: P1\.0 has issued an instruction of "
-                    r"\S*samples/packets/receiver\.csl:26\n", ran.err)
+                    r"\S*samples/packets/receiver\.csl:28\n", ran.err)
     assert re.search(r"^count@1,0: \d+$", ran.out, re.M)    # memory as it stands
     for part in ("P1.0 before cycle", "main thread (data task 5 'head')", "registers: r0 0x0001",
                  "blocked: data task 5 'head'", "input queue 2: ", "color 5 'stream': from WEST",

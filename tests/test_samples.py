@@ -51,7 +51,7 @@ def test_output_is_as_expected(sample, tmp_path):
 def printed(tmp_path, sample, arch, params, symbol, level="-O1"):
     harness.compile(f"samples/{sample}/layout.csl", tmp_path / "p.bin", f"--arch={arch}", level,
                     params=params)
-    return harness.values(harness.emu(tmp_path / "p.bin", f"--print={symbol}").out,
+    return harness.values(harness.emu(tmp_path / "p.bin", "--check=lengths", f"--print={symbol}").out,
                           symbol.split("@")[0])
 
 

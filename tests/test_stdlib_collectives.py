@@ -25,19 +25,19 @@ def expected(size, count, first_root, rounds):
     return {"shared": shared, "sums": sums, "gathered": gathered, "scattered": scattered}
 
 
-def run(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **params):
+def run(tmp_path, arch, engine, vertical, size, count, first_root, rounds, *args, **params):
     image = tmp_path / "o.bin"
     harness.compile(PROGRAM, image, f"--arch={arch}",
                     params={"size": size, "vertical": int(vertical), "count": count,
                             "first_root": first_root, "rounds": rounds, **params})
     names = ("shared", "sums", "gathered", "scattered")
-    harness.emu(image, f"--engine={engine}", "--launch=main",
+    harness.emu(image, f"--engine={engine}", "--launch=main", *args,
                 *(f"--d2h={name}={tmp_path / name}.npy" for name in names))
     return {name: harness.load_npy(tmp_path / f"{name}.npy").reshape(size, -1) for name in names}
 
 
-def check(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **params):
-    found = run(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **params)
+def check(tmp_path, arch, engine, vertical, size, count, first_root, rounds, *args, **params):
+    found = run(tmp_path, arch, engine, vertical, size, count, first_root, rounds, *args, **params)
     for name, want in expected(size, count, first_root, rounds).items():
         numpy.testing.assert_array_equal(found[name], want, err_msg=name)
 
@@ -48,6 +48,11 @@ def check(tmp_path, arch, engine, vertical, size, count, first_root, rounds, **p
                          [(1, 3, 0, 2), (2, 1, 0, 4), (3, 4, 1, 6), (8, 17, 5, 8), (5, 40, 4, 5)])
 def test_rounds_with_every_root(tmp_path, arch, vertical, size, count, first_root, rounds):
     check(tmp_path, arch, "fast", vertical, size, count, first_root, rounds)
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_operands_have_the_lengths_of_their_operations(tmp_path, arch):
+    check(tmp_path, arch, "fast", False, 4, 7, 1, 4, "--check=lengths")
 
 
 def test_the_reference_engine_agrees(tmp_path):

@@ -51,6 +51,14 @@ def test_with_a_completion_task(tmp_path, kind, arch):
                         (*LENGTHS, 80), arch=arch)
 
 
+@KINDS
+def test_operands_have_the_lengths_of_their_operations(tmp_path, kind):
+    """So a program that uses the library can be checked for other lengths of its own."""
+    streams.run(tmp_path, some_of(kind), LENGTHS, "--check=lengths")
+    if kind in streams.WITH_TASK:
+        streams.run(tmp_path, some_of(kind, with_task=1), LENGTHS, "--check=lengths", arch="wse3")
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("scheme", streams.SCHEMES)
 @pytest.mark.parametrize("kind", streams.TWO_WAYS)

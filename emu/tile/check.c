@@ -330,10 +330,12 @@ Bounds check_span(const VecRun *run, const VecStream *s)
   return s->kind == VS_MEMORY ? span_bounds(stream_span(run, s)) : (Bounds){0};
 }
 
+/* As for the compiler, one wavelet on the fabric stands for as many as there are. */
 static bool has_length(const DsrState *dsr, const Machine *machine)
 {
   DescKind kind = dsr->desc.kind;
-  return kind != DESC_NONE && kind != DESC_FIFO && !(dsr->desc.flags & DESC_F_STEP) &&
+  bool is_any = (kind == DESC_FABIN || kind == DESC_FABOUT) && dsr_length(&dsr->desc) == 1;
+  return kind != DESC_NONE && kind != DESC_FIFO && !(dsr->desc.flags & DESC_F_STEP) && !is_any &&
          dsr_length(&dsr->desc) != machine->unbounded_length;
 }
 
