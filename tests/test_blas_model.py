@@ -1,4 +1,5 @@
 """`wse-model gemm`: the equations of "General Matrix Multiply on CS-2" against its Table I."""
+import blas_run
 import harness
 import pytest
 
@@ -68,6 +69,18 @@ def test_plans():
     assert abs(expected["gemm_master_block"] / 14500 - 1) < 0.25
     assert expected["gemm_summa_block"] > expected["gemm_master_block"]
     assert len(gemm("--size=600x600x600", "--pes=1").out.splitlines()) == 9
+
+
+@pytest.mark.parametrize("arch, simd", [("wse2", 4), ("wse3", 8)])
+@pytest.mark.parametrize("MB, NB, kb, width", [(4, 1, 2, 12), (16, 2, 8, 10), (8, 4, 3, 8), (4, 2, 32, 12),
+                                               (8, 3, 16, 3)])
+def test_sums_go_round_long_rows(tmp_path, MB, NB, kb, width, arch, simd):
+    """Few operations of a panel hide little of the way of the sums."""
+    case = blas_run.Case(2 * MB, width * NB, width * kb, width, 2, arch=arch,
+                         algorithm=blas_run.MASTER_BLOCK)
+    out = gemm(f"--size={case.M}x{case.N}x{case.K}", f"--grid={width}x2", f"--simd={simd}").out
+    expected = dict(line.split(": ") for line in out.splitlines())["gemm_master_block"]
+    assert int(expected) == pytest.approx(blas_run.check(tmp_path, case, 1).cycles, rel=0.07)
 
 
 PROGRAM = """
