@@ -350,6 +350,53 @@ comptime { @export_symbol(fill); }
     assert ran.err.count("OUT_OF_BOUNDS") == 1       # each comes once
 
 
+def test_launches_take_colors_and_other_ids_as_numbers(tmp_path):
+    layout = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1 });
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("choose", fn(color, i8, local_task_id)void);
+  @export_name("chosen", [*]i16, true);
+}
+"""
+    pe = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var chosen = @zeros([3]i16);
+var chosen_ptr: [*]i16 = &chosen;
+fn choose(c: color, small: i8, task_id: local_task_id) void {
+  chosen[0] = @as(i16, @get_int(c));
+  chosen[1] = @as(i16, small);
+  chosen[2] = @as(i16, @get_int(task_id));
+  sys_mod.unblock_cmd_stream();
+}
+comptime {
+  @export_symbol(choose);
+  @export_symbol(chosen_ptr, "chosen");
+}
+"""
+    host_run.build(tmp_path, layout, pe, params={"W": 1})
+    ran = script(tmp_path, """
+        r.launch("choose", np.uint16(9), np.int8(-3), 12, nonblock=False)
+        chosen = np.zeros(3, np.uint32)
+        r.memcpy_d2h(chosen, r.get_id("chosen"), 0, 0, 1, 1, 3, streaming=False, data_type=NARROW,
+                     order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+        assert list(chosen.astype(np.uint16).view(np.int16)) == [9, -3, 12], chosen
+        for wrong in -1, 2 ** 16, 1.5:
+            try:
+                r.launch("choose", wrong, 0, 12, nonblock=False)
+            except (TypeError, ValueError) as e:
+                print(e)
+    """)
+    told = [line for line in ran.out.splitlines() if "argument" in line]
+    assert [line.split(": ", 1)[1] for line in told] == [
+        "argument 1 of 'choose': -1 is outside 0 to 65535 (color)",
+        "argument 1 of 'choose': 65536 is outside 0 to 65535 (color)",
+        "argument 1 of 'choose' is an integer (color), 1.5 given"], ran
+
+
 def test_what_is_left_undone_is_warned_of(tmp_path):
     pe = """
 param memcpy_params: comptime_struct;

@@ -123,6 +123,8 @@ def _range(kind):
     """Least and greatest value and the bits of an integer type, as its name says."""
     if kind == "bool":
         return 0, 1, 16
+    if not kind[1:].isdigit():          # a color, a task id or a queue: all ids have 16 bits
+        kind = "u16"
     bits = int(kind[1:])
     if kind[0] == "i":
         return -(1 << bits - 1), (1 << bits - 1) - 1, bits
