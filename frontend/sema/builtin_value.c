@@ -584,7 +584,6 @@ Operand builtin_assert(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   if (operand_is_poison(o))
     return o;
   IrValue cond = sema_ir(s, o);
-  sema_at(s, at);      /* not the place of a call in the condition */
   ir_machine_op(&s->b, IR_assert, IRT_VOID, 0, 0, &cond, 1);
   return operand_void();
 }

@@ -607,9 +607,12 @@ static Operand walk_or_recall(Sema *s, const Node *n, PoolId want)
   return operand_at(o, n->span);
 }
 
+/* What uses the operand belongs to the outer expression, not to a call within the operand. */
 Operand sema_expr(Sema *s, const Node *n, PoolId want)
 {
+  IrLocId outer = s->b.loc;
   Operand o = walk_or_recall(s, n, want);
+  s->b.loc = outer;
   const SemaListener *listener = s->session->listener;
   if (listener)
     listener->on_expression(listener->data, s, n, n->span, &o);
