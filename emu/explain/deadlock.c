@@ -266,27 +266,80 @@ static bool has_sent(Analysis *a, Unit sender)
   return has;
 }
 
-/* A message of the cycle that has stopped short: its reader, and the sender of its last elements.
- * Where the sender waits for something before it sends the rest, lengths that differ are
- * likelier than one operation for several. */
-typedef struct { bool is_any; Unit reader, sender; } ShortMessage;
-
-static ShortMessage find_short_message(Analysis *a, uint32_t root)
+/* Where the sender waits for something before it sends the rest, lengths that differ are likelier
+ * than one operation for several. */
+static CutMessage find_short_message(Analysis *a, uint32_t root)
 {
-  ShortMessage found = {.is_any = false};
+  CutMessage found = {.kind = CUT_NONE};
   bool receives = false;
-  for (uint32_t n = root, first = 1; !found.is_any && (first || n != root); first = 0) {
+  for (uint32_t n = root, first = 1; !found.kind && (first || n != root); first = 0) {
     Unit unit = a->nodes[n].unit, next = a->nodes[a->nodes[n].next].unit;
     if (unit.kind == UNIT_THREAD) {
       receives = has_begun_to_receive(a, unit);
       found.reader = unit;
     }
-    found.is_any = receives && unit.kind == UNIT_SENDER && next.kind == UNIT_THREAD &&
-                   next.tile == unit.tile && has_sent(a, unit);
+    if (receives && unit.kind == UNIT_SENDER && next.kind == UNIT_THREAD &&
+        next.tile == unit.tile && has_sent(a, unit))
+      found.kind = CUT_BY_SENDER;
     found.sender = unit;
     n = a->nodes[n].next;
   }
   return found;
+}
+
+/* The wavelets in a queue or in a color's slots of a router. */
+static unsigned wavelets_in(Analysis *a, Unit unit)
+{
+  const InspectTile *t = report_look(&a->report, unit.tile);
+  switch (unit.kind) {
+  case UNIT_OUTPUT: return t->output[unit.index].count;
+  case UNIT_INPUT: return t->input[unit.index].count;
+  case UNIT_ROUTER: return t->colors[unit.index].count;
+  case UNIT_THREAD: case UNIT_TASK: case UNIT_RECEIVER: case UNIT_SENDER: case UNIT_COMMAND:
+  case UNIT_END: default: return 0;
+  }
+}
+
+/* The operation of `sender` has sent no more than what the last read from the queue has taken and
+ * the `on_way` wavelets that stand behind it, so that read was the first of the message.  Reads of
+ * one element are left out: a message is often taken by several of them. */
+static bool is_read_in_part(Analysis *a, Unit reader, Unit sender, unsigned on_way)
+{
+  QueueUse read = report_look(&a->report, reader.tile)->input[reader.index].use;
+  const VecRun *run = report_look(&a->report, sender.tile)->threads[sender.index].run;
+  uint32_t sent = run->length - run->remaining;
+  return read.elements > 1 && !read.ended && read.elements < run->length &&
+         read.elements + on_way * run->dest.per_wavelet >= sent;
+}
+
+static CutMessage find_long_message(Analysis *a, uint32_t root)
+{
+  CutMessage found = {.kind = CUT_NONE};
+  bool sends = false;
+  unsigned on_way = 0, rounds = 0;      /* twice around: the root may stand within the message */
+  for (uint32_t n = root; !found.kind && rounds < 2; n = a->nodes[n].next) {
+    Unit unit = a->nodes[n].unit;
+    on_way += wavelets_in(a, unit);
+    if (unit.kind == UNIT_THREAD) {
+      const InspectThread *thread = &report_look(&a->report, unit.tile)->threads[unit.index];
+      sends = thread->state == THREAD_VECTOR && thread->waiting == STALL_OUTPUT;
+      found.sender = unit;
+      on_way = 0;
+    }
+    if (sends && unit.kind == UNIT_INPUT && is_read_in_part(a, unit, found.sender, on_way))
+      found.kind = CUT_BY_READER;
+    found.reader = unit;
+    rounds += a->nodes[n].next == root;
+  }
+  return found;
+}
+
+static CutMessage find_cut_message(Analysis *a, uint32_t root)
+{
+  if (a->nodes[root].unit.kind == UNIT_END)
+    return (CutMessage){.kind = CUT_NONE};
+  CutMessage found = find_short_message(a, root);
+  return found.kind ? found : find_long_message(a, root);
 }
 
 /* The threads of a cycle, or all its units if none is a thread. */
@@ -301,9 +354,9 @@ static void print_cycle(Analysis *a, uint32_t root)
     n = a->nodes[n].next;
   } while (n != root);
   total = threads ? threads : length;
-  ShortMessage cut = find_short_message(a, root);
-  if (cut.is_any) {
-    short_message_print(&a->report, cut.reader, cut.sender);
+  CutMessage cut = find_cut_message(a, root);
+  if (cut.kind) {
+    cut_message_print(&a->report, &cut);
     fprintf(a->report.out, "; so there is ");
   }
   fprintf(a->report.out, "a cycle of waits: ");
@@ -496,11 +549,9 @@ static void print_help(Analysis *a, const Cause *cause)
 {
   const char *module = collective_of_wait(a, cause);
   const Unit *root = &a->nodes[cause->root].unit;
-  ShortMessage cut = root->kind == UNIT_END ? (ShortMessage){.is_any = false}
-                                            : find_short_message(a, cause->root);
-  const char *advice = root->kind == UNIT_END
-                         ? end_help(&a->report, root)
-                         : cycle_help(&a->report, cut.is_any ? &cut.sender : NULL);
+  CutMessage cut = find_cut_message(a, cause->root);
+  const char *advice = root->kind == UNIT_END ? end_help(&a->report, root)
+                                              : cycle_help(&a->report, &cut);
   if (module && root->kind == UNIT_END && root->end == END_LOST)
     fprintf(a->report.out, "  help: a call of %s began before the one before it had ended: start "
             "the next call on an axis in the callback of the one before it\n", module);

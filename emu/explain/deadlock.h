@@ -49,6 +49,13 @@ typedef struct {
   uint8_t index;
 } Unit;
 
+/* In a cycle of waits, a message for which sender and reader have different lengths. */
+typedef struct {
+  enum { CUT_NONE, CUT_BY_SENDER, CUT_BY_READER } kind;
+  Unit reader;                  /* the thread, or the input queue that it has read in part */
+  Unit sender;                  /* the color on which the sender has stopped, or its thread */
+} CutMessage;
+
 /* ---- deadlock_wait.c ------------------------------------------------------------------------- */
 
 bool finite_wait(const InspectThread *thread);
@@ -87,11 +94,10 @@ bool passes_idle_task(Report *report, uint32_t tile);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);
-/* The reader has got some of its elements, and the sender starts no more. */
-void short_message_print(Report *report, Unit reader, Unit sender);
+/* The reader has got a part, and the sender starts no more, or the other way round. */
+void cut_message_print(Report *report, const CutMessage *cut);
 /* Advice for the author of the program; NULL: none. */
 const char *end_help(Report *report, const Unit *root);
-/* For a cycle of waits; `sender`: of a message that has stopped short there; NULL: none has. */
-const char *cycle_help(const Report *report, const Unit *sender);
+const char *cycle_help(const Report *report, const CutMessage *cut);
 
 #endif

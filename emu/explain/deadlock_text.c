@@ -131,7 +131,7 @@ static void print_no_sender(Report *r, Unit end)
     print_idle_task(r, end.tile);
 }
 
-void short_message_print(Report *r, Unit reader, Unit sender)
+static void print_short_message(Report *r, Unit reader, Unit sender)
 {
   const VecRun *run = report_look(r, reader.tile)->threads[reader.index].run;
   report_tile(r, reader.tile);
@@ -142,6 +142,26 @@ void short_message_print(Report *r, Unit reader, Unit sender)
   fprintf(r->out, " has stopped sending on ");
   report_color(r, sender.tile, sender.index);
   print_last_sends(r, sender);
+}
+
+static void print_long_message(Report *r, Unit reader, Unit sender)
+{
+  const VecRun *run = report_look(r, sender.tile)->threads[sender.index].run;
+  report_tile(r, reader.tile);
+  fprintf(r->out, " has received ");
+  report_use(r, reader.tile, report_look(r, reader.tile)->input[reader.index].use);
+  fprintf(r->out, ", of the %u that ", run->length);
+  report_tile(r, sender.tile);
+  fprintf(r->out, " sends");
+  report_place(r, sender.tile, run->pc);
+}
+
+void cut_message_print(Report *r, const CutMessage *cut)
+{
+  if (cut->kind == CUT_BY_SENDER)
+    print_short_message(r, cut->reader, cut->sender);
+  else
+    print_long_message(r, cut->reader, cut->sender);
 }
 
 static void print_nobody_reads(Report *r, Unit end)
@@ -849,16 +869,22 @@ static bool fills_unread_fifo(Report *r, Unit end)
   return t->threads[end.index].run->dest.kind == VS_FIFO && !t->record->fifo[0].elements;
 }
 
-const char *cycle_help(const Report *r, const Unit *sender)
+const char *cycle_help(const Report *r, const CutMessage *cut)
 {
-  if (sender && is_filtered(r->program, sender->index))
-    return "a filter may let too few pass: compare the extents of both sides, and what the color's "
-           "filters count";
-  if (sender)
+  switch (cut->kind) {
+  case CUT_BY_SENDER:
+    if (is_filtered(r->program, cut->sender.index))
+      return "a filter may let too few pass: compare the extents of both sides, and what the "
+             "color's filters count";
     return "compare the extents of both sides, and that of the memory from which the sender's "
            "elements come: its first source decides how many there are";
-  return "let one of them go on without the others: receive before sending, or start its operation "
-         "with .async";
+  case CUT_BY_READER:
+    return "compare the extents of both sides: what a receive leaves behind holds up what is sent "
+           "after it";
+  case CUT_NONE: default:
+    return "let one of them go on without the others: receive before sending, or start its "
+           "operation with .async";
+  }
 }
 
 /* What a host script can do where the routes of its layout end; NULL: nothing else than a layout in
