@@ -254,6 +254,7 @@ static void sample_make(Sample *s)
     .offset_x = 4, .offset_y = 1, .n_classes = SAMPLE_CLASSES, .classes = s->classes,
     .n_files = 2, .files = s->files, .n_params = 1, .param_names = s->param_names,
     .param_values = s->param_values, .is_of_script = true, .n_streams = 2, .streams = s->streams,
+    .names_streams = true, .named_streams = {1u << 5, 1u << 4},
   };
   sample_colors(s);
   sample_exports(s);

@@ -413,6 +413,29 @@ def test_a_command_after_a_stream_that_the_host_has_waited_for(tmp_path, arch):
     """)
 
 
+def test_a_stream_that_the_layout_does_not_name_is_warned_of(tmp_path):
+    """stream_unnamed and stream_other_way: the vendor's link routes a color only as it is given."""
+    text = """
+        words = np.arange(3, dtype=np.uint32)
+        for _ in range(2):
+            r.memcpy_h2d(4, words, 0, 0, 1, 1, 3, streaming=True, data_type=WIDE,
+                         order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+        r.stop()
+    """
+    pe = SLOW_PE.replace("sys_mod.MEMCPYH2D_1", "@get_color(4)")
+    given = ".MEMCPYH2D_1 = @get_color(4)"
+    for layout, warns, other_way in (
+            (SLOW_LAYOUT, False, False),
+            (SLOW_LAYOUT.replace(given, ".MEMCPYH2D_1 = @get_color(6)"), True, False),
+            (SLOW_LAYOUT.replace(given, ".MEMCPYD2H_2 = @get_color(4)"), True, True)):
+        host_run.build(tmp_path, layout, pe, params={"W": 1})
+        told = script(tmp_path, text).err
+        assert told.count("color 4 is streamed from the host, but <memcpy/get_params> does not get it "
+                          "as MEMCPYH2D_1 to MEMCPYH2D_4") == warns, told
+        assert ("[stream_unnamed]" in told) == warns, told
+        assert ("note: it gets color 4 as a stream to the host" in told) == other_way, told
+
+
 def test_a_stream_that_never_comes_is_told(program):
     text = """
         result = np.zeros(2, np.uint32)

@@ -13,6 +13,22 @@ static void note_symbol(HostSession *s, uint32_t number)
     diag_transfer_copies(s->diags, HOST_NOWHERE, number, s->image->exports[number].name);
 }
 
+static const char *const ways[2] = {"to", "from"};
+
+/* Once for each color and way; a host script's layout has streams of its own. */
+static void warn_unnamed(HostSession *s, uint32_t color, bool in)
+{
+  static const char *const names[2] = {"MEMCPYD2H_1 to MEMCPYD2H_4", "MEMCPYH2D_1 to MEMCPYH2D_4"};
+  const uint32_t *named = s->image->named_streams;
+  if (!s->image->names_streams || (named[in] | s->streams_told[in]) >> color & 1)
+    return;
+  s->streams_told[in] |= 1u << color;
+  diag_stream_unnamed(s->diags, HOST_NOWHERE, color, ways[in], names[in]);
+  if (named[!in] >> color & 1)
+    diag_stream_other_way(s->diags, HOST_NOWHERE, color, ways[!in]);
+  session_warn(s);
+}
+
 static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
 {
   uint32_t tile;
@@ -35,6 +51,7 @@ static WseStatus check_stream(HostSession *s, const WseTransfer *t, bool in)
       return session_usage(s);
     }
   }
+  warn_unnamed(s, t->target, in);
   return WSE_OK;
 }
 

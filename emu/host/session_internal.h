@@ -61,6 +61,7 @@ struct HostSession {
   bool quiet;                                      /* nothing moved when the engine last stopped */
   bool stream_settles;                             /* a caller waited for a stream in since then */
   size_t hazards_told;
+  uint32_t streams_told[2];     /* colors that have been warned of: [0] to the host, [1] to tiles */
   uint64_t warned_of;                              /* cycle of rest that a warning reported, + 1 */
   HostPhase *phases;                               /* stb_ds */
   size_t phase;                                    /* the current one */

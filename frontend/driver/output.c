@@ -92,6 +92,9 @@ static void fill_streams(const Session *session, Image *image)
   image->is_of_script = session->options->layout_json != NULL;
   image->n_streams = l->n_streams;
   image->streams = streams;
+  image->names_streams = l->names_streams;
+  for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
+    image->named_streams[to_tiles] = l->named_streams[to_tiles];
 }
 
 static void fill_files(const Session *session, Image *image)

@@ -281,7 +281,9 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
     release_look_at_imports(s);
     if (diags_error_count(session->diags) == before) {
       check_complete(session, layout, block->head.span);
-      lint_memcpy_size(s);
+      layout->names_streams = lint_memcpy_size(s);
+      for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
+        layout->named_streams[to_tiles] = lint_named_streams(s, to_tiles);
     }
     /* The parameters of a file that is a tile's program, too, are looked at with that. */
     if (diags_error_count(session->diags) == before && !is_program(layout))

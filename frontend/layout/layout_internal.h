@@ -19,11 +19,13 @@ void lint_program(Sema *s);
 void lint_queue_colors(Sema *s);
 /* Colors that streams between the host and this program carry, a bit each. */
 uint32_t lint_streamed_colors(Sema *s);
+/* Those that <memcpy> gets by the names of one direction. */
+uint32_t lint_named_streams(Sema *s, bool to_tiles);
 /* Warns of parameters without a value and, in declarations that nothing uses, of calls of builtins
  * that do not exist; also for a layout. */
 void lint_declarations(Sema *s);
-/* After the layout block. */
-void lint_memcpy_size(Sema *s);
+/* After the layout block; true: the layout has <memcpy/get_params>. */
+bool lint_memcpy_size(Sema *s);
 
 /* ---- lint_rows.c ----------------------------------------------------------------------------- */
 

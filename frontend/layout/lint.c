@@ -104,18 +104,21 @@ static void warn_of_columns(Sema *s, const LayoutResult *layout)
 }
 
 /* Our link to the host does not need it; the vendor's does. */
-void lint_memcpy_size(Sema *s)
+bool lint_memcpy_size(Sema *s)
 {
   const LayoutResult *layout = s->session->layout;
+  bool has_get_params = false;
   warn_of_columns(s, layout);
   lint_rows(s);
   for (size_t i = 0; i < arrlenu(s->modules); i++) {
     const ModuleInstance *m = &s->modules[i];
     if (strcmp(sema_text(s, m->path), "<memcpy/get_params>") != 0)
       continue;
+    has_get_params = true;
     warn_of_size(s, m, "width", layout->width);
     warn_of_size(s, m, "height", layout->height);
   }
+  return has_get_params;
 }
 
 /* Without them, too, our link works, and the vendor's does not. */
@@ -168,13 +171,39 @@ static void warn_first_call(Sema *s, uint32_t module)
 
 /* ---- colors without a route ----------------------------------------------------------------- */
 
+static bool has_prefix(const char *text, const char *prefix)
+{
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 /* A color, or since SDK 2 the number of one under a name of the library's. */
-static bool names_stream(Sema *s, StrId name, PoolId value)
+static bool names_stream(Sema *s, StrId name, PoolId value, const char *prefix)
 {
   PoolId type = pool_type_of(s->pool, value);
-  return pool_eq(type, POOL(COLOR)) ||
-         (type_is_int(s->pool, type) &&
-          strncmp(sema_text(s, name), "MEMCPY", strlen("MEMCPY")) == 0);
+  bool is_named = has_prefix(sema_text(s, name), prefix ? prefix : "MEMCPY");
+  return pool_eq(type, POOL(COLOR)) ? is_named || !prefix
+                                    : is_named && type_is_int(s->pool, type);
+}
+
+/* The colors that <memcpy> gets; `prefix`: of the names that count, NULL: colors have any. */
+static uint32_t colors_for_memcpy(Sema *s, const char *prefix)
+{
+  uint32_t colors = 0;
+  for (size_t i = 0; i < arrlenu(s->modules); i++) {
+    const ModuleInstance *m = &s->modules[i];
+    if (!has_prefix(sema_text(s, m->path), "<memcpy/") || pool_is_none(m->params))
+      continue;
+    PoolKey params = pool_key(s->pool, m->params);
+    PoolKey type = pool_key(s->pool, params.type);
+    for (uint32_t k = 0; k < params.u.aggregate.n; k++) {
+      PoolId value = params.u.aggregate.elems[k];
+      int64_t color;
+      if (names_stream(s, type.u.fields.fields[k].name, value, prefix) &&
+          pool_int_value(s->pool, value, &color) && color >= 0 && color < MAX_COLORS)
+        colors |= 1u << color;
+    }
+  }
+  return colors;
 }
 
 /* Colors of streams are routed by the host's part of the fabric: those given to <memcpy>, and the
@@ -182,23 +211,13 @@ static bool names_stream(Sema *s, StrId name, PoolId value)
 uint32_t lint_streamed_colors(Sema *s)
 {
   const LayoutResult *layout = s->session->layout;
-  uint32_t colors = layout->n_streams > 0 ? 1u << layout->stream_color : 0;
-  for (size_t i = 0; i < arrlenu(s->modules); i++) {
-    const ModuleInstance *m = &s->modules[i];
-    if (strncmp(sema_text(s, m->path), "<memcpy/", strlen("<memcpy/")) != 0 ||
-        pool_is_none(m->params))
-      continue;
-    PoolKey params = pool_key(s->pool, m->params);
-    PoolKey type = pool_key(s->pool, params.type);
-    for (uint32_t k = 0; k < params.u.aggregate.n; k++) {
-      PoolId value = params.u.aggregate.elems[k];
-      int64_t color;
-      if (names_stream(s, type.u.fields.fields[k].name, value) &&
-          pool_int_value(s->pool, value, &color) && color >= 0 && color < MAX_COLORS)
-        colors |= 1u << color;
-    }
-  }
-  return colors;
+  uint32_t of_script = layout->n_streams > 0 ? 1u << layout->stream_color : 0;
+  return of_script | colors_for_memcpy(s, NULL);
+}
+
+uint32_t lint_named_streams(Sema *s, bool to_tiles)
+{
+  return colors_for_memcpy(s, to_tiles ? "MEMCPYH2D" : "MEMCPYD2H");
 }
 
 /* Does code of the program write the register, or one that is known at run time only? */

@@ -473,6 +473,8 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   if (ok) {
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
+    for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
+      session->layout->named_streams[to_tiles] |= lint_named_streams(s, to_tiles);
   }
   if (session->options->check && !s->is_refuted)
     lint_collect_unused(s, &c->unused);

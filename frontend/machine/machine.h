@@ -258,6 +258,8 @@ struct LayoutResult {
   uint32_t n_streams;
   LayoutStream *streams;
   uint8_t stream_color;          /* between the host and the streams' tiles */
+  bool names_streams;            /* the layout has <memcpy/get_params> */
+  uint32_t named_streams[2];     /* colors that <memcpy> gets: [0] to the host, [1] to the tiles */
 };
 
 /* An extent from here on stands for operations without an end. */

@@ -582,6 +582,9 @@ static void check_program(ImageCheck *k)
       check_fail(k, "section 'program' is wrong: stream '%s' has color %u of %u", stream->name,
                  stream->color, k->machine->colors);
   }
+  if ((image->named_streams[0] | image->named_streams[1]) >> k->machine->colors)
+    check_fail(k, "section 'program' is wrong: it names a stream of a color above %u",
+               k->machine->colors - 1);
 }
 
 const char *image_check(const Image *image, const CodeBlock *blocks, uint32_t n_blocks,

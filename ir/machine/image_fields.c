@@ -37,6 +37,9 @@ void code_program(Codec *c, Image *image)
     codec_fail(c, "is wrong: it has %u parameters, but %u values", image->n_params, n_values);
   code_bool(c, &image->is_of_script, "yes or no (layout of a host script)");
   CODE_LIST(c, ImageStream, image->streams, image->n_streams, code_stream, "streams");
+  code_bool(c, &image->names_streams, "yes or no (colors of streams)");
+  for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
+    code_u32(c, &image->named_streams[to_tiles]);
 }
 
 /* ---- code -------------------------------------------------------------------------------- */

@@ -552,6 +552,8 @@ typedef struct Image {
   bool is_of_script;                 /* the layout is that of a host script: --layout-json */
   uint32_t n_streams;
   const ImageStream *streams;
+  bool names_streams;                /* the layout has <memcpy/get_params>; its colors: */
+  uint32_t named_streams[2];         /* a bit each, [0] to the host, [1] to the tiles */
   uint32_t n_debug_types;            /* 0: compiled with -g0 */
   const DebugType *debug_types;
 } Image;

@@ -224,6 +224,7 @@ static void same_image(const Image *a, const Image *b)
   EACH(ImageColorSet, color_sets, n_color_sets, same_set);
   EACH(ImageExport, exports, n_exports, same_export);
   SAME(n_files), SAME(n_params), SAME(is_of_script), SAME(n_streams);
+  SAME(names_streams), SAME(named_streams[0]), SAME(named_streams[1]);
   for (uint32_t i = 0; i < a->n_files; i++)
     SAME_TEXT(files[i]);
   for (uint32_t i = 0; i < a->n_params; i++)
@@ -556,6 +557,7 @@ static const char *spoil(Sample *s, unsigned number)
     return "its assertions are not sorted";
   case 109: s->streams[1].tile = SAMPLE_TILES; return "stream 'b.tx' is at tile 20 of 20";
   case 110: s->streams[0].color = 24; return "stream 'a.rx' has color 24 of 24";
+  case 111: s->image.named_streams[1] = 1u << 24; return "names a stream of a color above 23";
   default: return NULL;
   }
 }
