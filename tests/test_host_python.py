@@ -508,6 +508,86 @@ comptime {
     assert "let the host stream as many words as the tile takes" in ran.err
 
 
+def test_a_tile_that_awaits_what_a_data_task_passes_on_is_done(tmp_path):
+    """The words of the next stream start that data task; one that has sent nothing is a mistake."""
+    layout = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
+  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
+const line = [2]color{ @get_color(6), @get_color(7) };
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "relay.csl", .{ .memcpy_params = memcpy.get_params(0),
+                                       .from = @get_color(4), .to = line[0] });
+  @set_tile_code(1, 0, "relay.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line[0],
+                                       .to = line[1] });
+  @set_tile_code(2, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(2), .from = line[1],
+                                    .to = @get_color(5) });
+  for (@range(u16, 2)) |x| {
+    @set_color_config(x, 0, line[x], .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+    @set_color_config(x + 1, 0, line[x], .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+  }
+}
+"""
+    pe = """
+param memcpy_params: comptime_struct;
+param from: color;
+param to: color;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+const in = @get_dsd(fabin_dsd, .{ .extent = 3, .fabric_color = from, .input_queue = in_queue });
+const out = @get_dsd(fabout_dsd, .{ .extent = 3, .fabric_color = to, .output_queue = out_queue });
+const id = @get_local_task_id(9);
+task serve() void { @fadds(out, in, 1.0, .{ .async = true, .activate = id }); }
+comptime {
+  @bind_local_task(serve, id);
+  @activate(id);
+  @initialize_queue(in_queue, .{ .color = from });
+  if (@is_arch("wse3")) { @initialize_queue(out_queue, .{ .color = to }); }
+}
+"""
+    relay = """
+param memcpy_params: comptime_struct;
+param from: color;
+param to: color;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+const out = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = to, .output_queue = out_queue });
+const id = if (@is_arch("wse3")) @get_data_task_id(in_queue) else @get_data_task_id(from);
+task pass_on(value: f32) void { if (value >= 0.0) { @fmovs(out, value); } }
+comptime {
+  @bind_data_task(pass_on, id);
+  if (@is_arch("wse3")) {
+    @initialize_queue(in_queue, .{ .color = from });
+    @initialize_queue(out_queue, .{ .color = to });
+  }
+}
+"""
+    (tmp_path / "relay.csl").write_text(relay)
+    host_run.build(tmp_path, layout, pe, params={"W": 3}, channels=1)
+    stream = """
+        stream = dict(streaming=True, data_type=WIDE, order=MemcpyOrder.ROW_MAJOR, nonblock=False)
+    """
+    ran = script(tmp_path, stream + """
+        x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
+        r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
+        r.memcpy_d2h(y, 5, 2, 0, 1, 1, 6, **stream)
+        assert (y == x + 1).all()
+        r.stop()
+    """)
+    assert ran.err == ""
+    for words, told in (("np.ones(2)", "1 of 3 elements to go"),
+                        ("-np.ones(3)", "nobody at P1.0 sends on color 7")):
+        ran = script(tmp_path, stream + f"""
+        x = ({words}).astype(np.float32)
+        r.memcpy_h2d(4, x, 0, 0, 1, 1, len(x), **stream)
+        r.stop()
+        """)
+        assert told in ran.err, ran.err
+
+
 # ---- helpers ------------------------------------------------------------------------------------
 
 def test_sdk_utils(program):

@@ -49,6 +49,7 @@ typedef struct {
                                    cycle the unit where it was found to close */
   bool on_path;
   bool shown;                   /* on the chain that its cause is shown with */
+  bool asked, leads_to_host;    /* whether leads_to_host has looked, and what it has found */
 } WaitNode;
 typedef struct { uint64_t key; uint32_t value; } NodeIndex;
 typedef struct { char *key; uint32_t value; } TextIndex;
@@ -152,6 +153,46 @@ static void add_wavelets(Analysis *a, uint32_t tile)
 
 /* ---- is it stuck? ---------------------------------------------------------------------------- */
 
+static bool has_sent(Analysis *a, Unit sender)
+{
+  const InspectTile *t = report_look(&a->report, sender.tile);
+  bool has = false;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    has |= queue_use_is_any(t->output[q].use) && t->output[q].use.color == sender.index;
+  return has;
+}
+
+/* A data task of the program's own that takes the color on the tile. */
+static bool has_data_task(const Analysis *a, uint32_t tile, unsigned color)
+{
+  const Program *program = a->report.program;
+  const ClassCode *cls = program_class(program, tile);
+  unsigned queue = cls ? cls->image->data_queue[color] : MAX_QUEUES;
+  if (queue >= MAX_QUEUES)
+    return false;
+  const ImageTask *task = cls->data_task[program->image->arch == ARCH_WSE2 ? color : queue];
+  return task && !is_command_task(program, cls, task);
+}
+
+/* Would words of the host start what the unit waits for? They do so by data tasks, too, which have
+ * sent before what they would send then. */
+static bool leads_to_host(Analysis *a, Unit unit)
+{
+  uint32_t node = find_root(a, node_of(a, unit));
+  Unit root = a->nodes[node].unit;
+  if (root.end == END_HOST)
+    return true;
+  if (root.end != END_NO_SENDER || a->nodes[node].asked || !has_sent(a, root))
+    return a->nodes[node].leads_to_host;
+  a->nodes[node].asked = true;
+  bool leads = false;
+  for (unsigned c = 0; c < MAX_COLORS && !leads; c++)
+    leads = has_data_task(a, root.tile, c) &&
+            leads_to_host(a, unit_of(UNIT_RECEIVER, root.tile, c));
+  a->nodes[node].leads_to_host = leads;
+  return leads;
+}
+
 /* Sees nothing wait but operations that have not begun and that words of the host would start: a
  * program that serves one stream after the other ends so. */
 static bool tile_awaits_host(Analysis *a, uint32_t tile)
@@ -162,8 +203,7 @@ static bool tile_awaits_host(Analysis *a, uint32_t tile)
   for (unsigned i = 1; i <= MAX_MICROTHREADS; i++) {
     if (!finite_wait(&t.threads[i]))
       continue;
-    uint32_t root = find_root(a, node_of(a, unit_of(UNIT_THREAD, tile, i)));
-    if (has_begun(&t.threads[i]) || a->nodes[root].unit.end != END_HOST)
+    if (has_begun(&t.threads[i]) || !leads_to_host(a, unit_of(UNIT_THREAD, tile, i)))
       return false;
   }
   return true;
@@ -255,15 +295,6 @@ static bool has_begun_to_receive(Analysis *a, Unit unit)
   const InspectThread *thread = &report_look(&a->report, unit.tile)->threads[unit.index];
   return finite_wait(thread) && thread->waiting == STALL_INPUT &&
          thread->run->remaining < thread->run->length;
-}
-
-static bool has_sent(Analysis *a, Unit sender)
-{
-  const InspectTile *t = report_look(&a->report, sender.tile);
-  bool has = false;
-  for (unsigned q = 0; q < MAX_QUEUES; q++)
-    has |= queue_use_is_any(t->output[q].use) && t->output[q].use.color == sender.index;
-  return has;
 }
 
 /* Where the sender waits for something before it sends the rest, lengths that differ are likelier
