@@ -243,7 +243,7 @@ static Operand shift_operand(Sema *s, BinaryOp op, Operand a, Operand b, Span sp
   if (!sema_check_run_time(s, a.type, span))
     return operand_poison();
   if (!sema_emits(s)) {
-    diag_not_comptime(s->diags, span);
+    operands_report_run_time(s, &a, &b, span);
     return operand_poison();
   }
   check_amount(s, op, a, b, span);
@@ -342,7 +342,7 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
   if (!sema_check_run_time(s, type, span))
     return operand_poison();
   if (!sema_emits(s)) {
-    diag_not_comptime(s->diags, span);
+    operands_report_run_time(s, &a, &b, span);
     return operand_poison();
   }
   check_divisor(s, op, b, type, span);
@@ -382,6 +382,10 @@ Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span)
   }
   if (!sema_check_run_time(s, a.type, span))
     return operand_poison();
+  if (!sema_emits(s)) {
+    operands_report_run_time(s, &a, &a, span);
+    return operand_poison();
+  }
   if (type_is_wide(s->pool, a.type))
     return wide_unary(s, op, a);
   IrType ir_type = type_ir(s->pool, a.type);

@@ -178,6 +178,10 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
   }
   if (!sema_check_run_time(s, type, span) || !sema_check_run_time(s, o.type, span))
     return operand_poison();
+  if (!sema_emits(s)) {
+    operands_report_run_time(s, &o, &o, span);
+    return operand_poison();
+  }
   if (type_is_wide(s->pool, type) || type_is_wide(s->pool, o.type)) {
     PoolKey from = pool_key(s->pool, o.type), to = pool_key(s->pool, type);
     bool is_enum = from.kind == PK_ENUM_TYPE || to.kind == PK_ENUM_TYPE;

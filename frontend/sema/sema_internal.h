@@ -220,6 +220,8 @@ Operand operand_place(IrValue address, PoolId type, bool is_const);
 Operand operand_global(uint32_t global, int64_t offset, PoolId type, bool is_const);
 /* Says that the operand is not known at compile time. */
 void operand_report_run_time(Sema *s, const Operand *o);
+/* The same for one of the two operands of what stands at `span`. */
+void operands_report_run_time(Sema *s, const Operand *a, const Operand *b, Span span);
 IrValue operand_offset(Sema *s, IrValue address, int64_t offset);
 /* The Global that holds a known value: its declaration's, or anonymous data. */
 uint32_t operand_constant_global(Sema *s, const Operand *o);

@@ -195,9 +195,19 @@ void operand_report_run_time(Sema *s, const Operand *o)
   const Local *local = scope_find(s, o->name);
   if (local && local->is_given)
     diag_comptime_given(s->diags, o->span);
+  if (local && local->init && node_kind(local->init) == ND_CALL)
+    diag_comptime_call(s->diags, o->span);
   bool initialises = s->now.frame != NULL && s->now.frame->is_declaration;
   if (initialises && o->is_global && pool_key(s->pool, o->type).kind == PK_ARRAY_TYPE)
     diag_address_known(s->diags, o->span, sema_text(s, o->name));
+}
+
+void operands_report_run_time(Sema *s, const Operand *a, const Operand *b, Span span)
+{
+  Operand o = a->kind == OPR_COMPTIME ? *b : *a;
+  if (o.span.off == 0)
+    o.span = span;
+  operand_report_run_time(s, &o);
 }
 
 Operand sema_load_place(Sema *s, Operand o)
