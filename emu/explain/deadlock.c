@@ -153,15 +153,6 @@ static void add_wavelets(Analysis *a, uint32_t tile)
 
 /* ---- is it stuck? ---------------------------------------------------------------------------- */
 
-static bool has_sent(Analysis *a, Unit sender)
-{
-  const InspectTile *t = report_look(&a->report, sender.tile);
-  bool has = false;
-  for (unsigned q = 0; q < MAX_QUEUES; q++)
-    has |= queue_use_is_any(t->output[q].use) && t->output[q].use.color == sender.index;
-  return has;
-}
-
 /* A data task of the program's own that takes the color on the tile. */
 static bool has_data_task(const Analysis *a, uint32_t tile, unsigned color)
 {
@@ -182,7 +173,7 @@ static bool leads_to_host(Analysis *a, Unit unit)
   Unit root = a->nodes[node].unit;
   if (root.end == END_HOST)
     return true;
-  if (root.end != END_NO_SENDER || a->nodes[node].asked || !has_sent(a, root))
+  if (root.end != END_NO_SENDER || a->nodes[node].asked || !has_sent(&a->report, root))
     return a->nodes[node].leads_to_host;
   a->nodes[node].asked = true;
   bool leads = false;
@@ -310,7 +301,7 @@ static CutMessage find_short_message(Analysis *a, uint32_t root)
       found.reader = unit;
     }
     if (receives && unit.kind == UNIT_SENDER && next.kind == UNIT_THREAD &&
-        next.tile == unit.tile && has_sent(a, unit))
+        next.tile == unit.tile && has_sent(&a->report, unit))
       found.kind = CUT_BY_SENDER;
     found.sender = unit;
     n = a->nodes[n].next;

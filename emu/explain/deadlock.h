@@ -62,6 +62,8 @@ bool finite_wait(const InspectThread *thread);
 Unit unit_of(UnitKind kind, uint32_t tile, unsigned index);
 /* What has to move before the unit can. */
 Unit unit_after(Report *report, Unit from);
+/* The tile has sent on the color. */
+bool has_sent(Report *report, Unit sender);
 /* Elements in the FIFO that the tile filled last. */
 unsigned elements_in_fifo(Report *report, uint32_t tile);
 /* The output port that holds up a UNIT_ROUTER. */

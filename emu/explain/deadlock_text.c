@@ -584,7 +584,10 @@ void end_print(Report *r, Unit end)
   case END_NOT_CONFIGURED: print_color_end(r, end, " has no configuration for "); break;
   case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
   case END_CLOSED: print_route(r, end, true, "takes"); break;
-  case END_EDGE: print_color_end(r, end, " gets from outside the rectangle "); break;
+  case END_EDGE:
+    print_color_end(r, end, " gets from outside the rectangle ");
+    print_last_sends(r, end);
+    break;
   case END_LINK_EMPTY:
     print_color_end(r, end, " gets from another wafer, which sends nothing, ");
     break;
@@ -933,6 +936,8 @@ const char *end_help(Report *r, const Unit *root)
     return "name the side that it comes from in the route's .rx, or send the control wavelet that "
            "switches there";
   case END_EDGE:
+    if (has_sent(r, *root))       /* its switch stands toward the border since */
+      return sender_help(r, root);
     return "let a tile of the rectangle send: the route's .rx leads out of it";
   case END_LINK_EMPTY:
     return "let the wafer at the other end of the link send: its own report says what it does";

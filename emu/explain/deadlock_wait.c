@@ -506,6 +506,15 @@ static Unit after_input(Report *r, Unit from)
   return later_thread(r, from.tile, NO_COLOR, end_unit(END_NOBODY_READS, from.tile, from.index));
 }
 
+bool has_sent(Report *r, Unit sender)
+{
+  const InspectTile *t = report_look(r, sender.tile);
+  bool has = false;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    has |= queue_use_is_any(t->output[q].use) && t->output[q].use.color == sender.index;
+  return has;
+}
+
 static Unit after_receiver(Report *r, Unit from)
 {
   const InspectColor *state = &report_look(r, from.tile)->colors[from.index];
