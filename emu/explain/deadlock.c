@@ -356,12 +356,35 @@ static CutMessage find_long_message(Analysis *a, uint32_t root)
   return found;
 }
 
+/* Nothing of the messages of the cycle has been sent. */
+static CutMessage find_unsent_message(Analysis *a, uint32_t root)
+{
+  CutMessage found = {.kind = CUT_NONE};
+  unsigned threads = 0, awaited = 0, held_up = 0;
+  uint32_t n = root;
+  do {
+    Unit unit = a->nodes[n].unit;
+    threads += unit.kind == UNIT_THREAD;
+    awaited += unit.kind == UNIT_SENDER;
+    held_up += unit.kind == UNIT_OUTPUT;
+    if (unit.kind == UNIT_SENDER)
+      found.sender = unit;
+    n = a->nodes[n].next;
+  } while (n != root);
+  if (threads == 1 && awaited)
+    found.kind = CUT_TO_ITSELF;
+  found.all_receive = awaited && !held_up;
+  return found;
+}
+
 static CutMessage find_cut_message(Analysis *a, uint32_t root)
 {
   if (a->nodes[root].unit.kind == UNIT_END)
     return (CutMessage){.kind = CUT_NONE};
   CutMessage found = find_short_message(a, root);
-  return found.kind ? found : find_long_message(a, root);
+  if (!found.kind)
+    found = find_long_message(a, root);
+  return found.kind ? found : find_unsent_message(a, root);
 }
 
 /* The threads of a cycle, or all its units if none is a thread. */

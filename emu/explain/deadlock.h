@@ -49,11 +49,13 @@ typedef struct {
   uint8_t index;
 } Unit;
 
-/* In a cycle of waits, a message for which sender and reader have different lengths. */
+/* In a cycle of waits, a message for which sender and reader have different lengths.  Or one from
+ * the only thread of the cycle to itself. */
 typedef struct {
-  enum { CUT_NONE, CUT_BY_SENDER, CUT_BY_READER } kind;
+  enum { CUT_NONE, CUT_BY_SENDER, CUT_BY_READER, CUT_TO_ITSELF } kind;
   Unit reader;                  /* the thread, or the input queue that it has read in part */
   Unit sender;                  /* the color on which the sender has stopped, or its thread */
+  bool all_receive;             /* CUT_NONE: each thread waits for what another would send */
 } CutMessage;
 
 /* ---- deadlock_wait.c ------------------------------------------------------------------------- */
@@ -96,7 +98,8 @@ bool passes_idle_task(Report *report, uint32_t tile);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);
-/* The reader has got a part, and the sender starts no more, or the other way round. */
+/* The reader has got a part, and the sender starts no more, or the other way round; or neither has
+ * begun. */
 void cut_message_print(Report *report, const CutMessage *cut);
 /* Advice for the author of the program; NULL: none. */
 const char *end_help(Report *report, const Unit *root);

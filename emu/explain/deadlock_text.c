@@ -156,12 +156,22 @@ static void print_long_message(Report *r, Unit reader, Unit sender)
   report_place(r, sender.tile, run->pc);
 }
 
+static void print_message_to_itself(Report *r, Unit sender)
+{
+  report_tile(r, sender.tile);
+  fprintf(r->out, " waits for what it would have to send itself on ");
+  report_color(r, sender.tile, sender.index);
+  print_last_sends(r, sender);
+}
+
 void cut_message_print(Report *r, const CutMessage *cut)
 {
   if (cut->kind == CUT_BY_SENDER)
     print_short_message(r, cut->reader, cut->sender);
-  else
+  else if (cut->kind == CUT_BY_READER)
     print_long_message(r, cut->reader, cut->sender);
+  else
+    print_message_to_itself(r, cut->sender);
 }
 
 static void print_nobody_reads(Report *r, Unit end)
@@ -884,7 +894,13 @@ const char *cycle_help(const Report *r, const CutMessage *cut)
   case CUT_BY_READER:
     return "compare the extents of both sides: what a receive leaves behind holds up what is sent "
            "after it";
+  case CUT_TO_ITSELF:
+    return "see why it has not sent: a condition may not hold, or what sends comes after the wait; "
+           "else correct the route, which takes the color from the tile's own ramp";
   case CUT_NONE: default:
+    if (cut->all_receive)
+      return "let one of them send before it receives, or start its receive with .async; each has "
+             "to send as often as the others receive from it";
     return "let one of them go on without the others: receive before sending, or start its "
            "operation with .async";
   }
