@@ -496,8 +496,13 @@ static bool pointer_allowed(const DsdOp *op)
 
 static bool check_fabric_rules(Sema *s, const DsdOp *op)
 {
-  if (op->src0.kind != IRV_NONE && op->src0.kind == IRV_DSD && op->src0.desc == DESC_FIFO)
-    return op_error(s, &op->src0, op->name, "a FIFO cannot be the first of two sources");
+  if (op->src0.kind != IRV_NONE && op->src0.kind == IRV_DSD && op->src0.desc == DESC_FIFO) {
+    op_error(s, &op->src0, op->name, "a FIFO cannot be the first of two sources");
+    diag_syntax_help(s->diags, op->src0.node->span,
+                     "it can be the second one: exchange the two where their order makes no "
+                     "difference");
+    return false;
+  }
   bool in0 = op->src0.kind == IRV_DSD && op->src0.desc == DESC_FABIN;
   bool in1 = op->src1.kind == IRV_DSD && op->src1.desc == DESC_FABIN;
   if (in0 && in1 && s->session->options->arch == ARCH_WSE3)
@@ -664,6 +669,17 @@ static void warn_of_variables(Sema *s, DsdOp op)
   dsd_hold_messages(s, mark, &from);
 }
 
+static bool pointer_error(Sema *s, const DsdOp *op)
+{
+  PoolKey type = pool_key(s->pool, op->dest.value.type);
+  op_error(s, &op->dest, op->name, "the pointer must lead to a variable of the result's type");
+  if (type.kind == PK_POINTER_TYPE &&
+      pool_kind(s->pool, type.u.pointer_type.pointee) == PK_ARRAY_TYPE)
+    diag_syntax_help(s->diags, op->dest.node->span,
+                     "'&ARRAY[0]' leads to one element; for more of them the destination is a DSD");
+  return false;
+}
+
 static bool check_op(Sema *s, DsdOp *op)
 {
   if (!check_dest(s, &op->dest, op->name))
@@ -682,8 +698,7 @@ static bool check_op(Sema *s, DsdOp *op)
     if (!pointer_allowed(op))
       return op_error(s, &op->dest, op->name, "with these sources the destination must be a DSD");
     if (!pointer_fits(s, &op->dest, vecops[op->row->op].dst))
-      return op_error(s, &op->dest, op->name,
-                      "the pointer must lead to a variable of the result's type");
+      return pointer_error(s, op);
   }
   const VecOpInfo *info = &vecops[op->row->op];
   size_t mark = diags_mark(s->diags);
