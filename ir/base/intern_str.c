@@ -113,6 +113,16 @@ static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb
   return rows[na % 3][nb];
 }
 
+/* A candidate that goes on with another word. */
+static const char *longer_name(const char *wanted, const char *const *candidates, size_t count)
+{
+  size_t length = strlen(wanted);
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(wanted, candidates[i], length) == 0 && candidates[i][length] == '_')
+      return candidates[i];
+  return NULL;
+}
+
 const char *base_nearest(const char *wanted, const char *const *candidates, size_t count)
 {
   size_t length = strlen(wanted);
@@ -134,5 +144,7 @@ const char *base_nearest(const char *wanted, const char *const *candidates, size
       found = candidates[i];
     }
   }
-  return found;
+  /* print_u16 lacks its last word rather than being print_f16 with a wrong letter. */
+  const char *longer = strchr(wanted, '_') ? longer_name(wanted, candidates, count) : NULL;
+  return longer ? longer : found;
 }

@@ -60,7 +60,8 @@ static void texts_stay_where_they_are(void **state)
   strtable_destroy(table);
 }
 
-static const char *const names[] = {"activate", "block", "unblock", "fmovs", "fmovh", "i", ""};
+static const char *const names[] = {"activate", "block", "unblock", "fmovs", "fmovh", "i", "",
+                                    "print_f16", "print_u16_hex"};
 
 static const char *near_to(const char *wanted)
 {
@@ -75,6 +76,7 @@ static void misspellings_find_their_word(void **state)
   assert_string_equal(near_to("acitvate"), "activate");    /* two swapped */
   assert_string_equal(near_to("unblokc"), "unblock");
   assert_string_equal(near_to("fmovd"), "fmovs");          /* the first of equals */
+  assert_string_equal(near_to("print_u16"), "print_u16_hex");    /* a word missing */
 }
 
 static void strangers_find_nothing(void **state)
