@@ -172,6 +172,9 @@ CASES = {
         RUNNING, "r.read_symbol(4, 1, 'n', 'S')", ["TypeError", "are no |S0; pass a type of numbers"]),
     "a symbol that no tile has": (
         RUNNING, "r.read_symbol(4, 1, 'nn')", ["ValueError", "has no symbol 'nn'"]),
+    "a symbol whose name is misspelled": (
+        RUNNING, "r.read_symbol(4, 1, 'flga')",
+        ["ValueError", "has no symbol 'flga'", "did you mean 'flag'?"]),
     "a layout made in Python": (
         START, "from cerebras.sdk.runtime.sdkruntimepybind import SdkLayoutX",
         ["ImportError", "SdkLayoutX"]),

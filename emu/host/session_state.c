@@ -295,6 +295,19 @@ Engine *session_shown(const HostSession *s)
   return session_is_recorded(s) ? recorder_shown(s->engine) : s->engine;
 }
 
+static void note_near_symbol(HostSession *s, const ImageClass *image, const char *name)
+{
+  const char **names = base_malloc(sizeof *names * (image->n_symbols + 1));
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < image->n_symbols; i++)
+    if (!image->symbols[i].is_code)
+      names[n++] = image->symbols[i].name;
+  const char *near = base_nearest(name, names, n);
+  if (near)
+    diag_symbol_nearest(s->diags, HOST_NOWHERE, near);
+  free(names);
+}
+
 const ImageSymbol *session_symbol(HostSession *s, uint32_t tile, const char *name)
 {
   const ClassCode *cls = program_class(s->program, tile);
@@ -302,10 +315,12 @@ const ImageSymbol *session_symbol(HostSession *s, uint32_t tile, const char *nam
   if (symbol)
     return symbol;
   uint32_t x = program_x(s->program, tile), y = program_y(s->program, tile);
-  if (cls)
+  if (cls) {
     diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, x, y, name);
-  else
+    note_near_symbol(s, cls->image, name);
+  } else {
     diag_tile_without_program(s->diags, HOST_NOWHERE, x, y, name);
+  }
   session_usage(s);
   return NULL;
 }
