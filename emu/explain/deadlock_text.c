@@ -174,6 +174,22 @@ void cut_message_print(Report *r, const CutMessage *cut)
     print_message_to_itself(r, cut->sender);
 }
 
+/* The tile has sent on the color of what stands in its input queue, by a route that leads back to
+ * it, and has never read that queue. */
+static bool sends_to_own_ramp(Report *r, Unit end, Unit *color)
+{
+  const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
+  const ImageColorConfig *config =
+    queue->count ? program_color(r->program, end.tile, queue->head.color) : NULL;
+  PortMask ramp = port_bit(PORT_RAMP);
+  bool leads_back = false;
+  for (unsigned i = 0; config && i < MAX_SWITCH_POSITIONS; i++)
+    leads_back |= (config->positions[i].valid || i == 0) && (config->positions[i].rx & ramp) &&
+                  (config->positions[i].tx & ramp);
+  *color = (Unit){UNIT_END, END_NONE, end.tile, queue->head.color};
+  return leads_back && has_sent(r, *color) && !queue_use_is_any(queue->use);
+}
+
 static void print_nobody_reads(Report *r, Unit end)
 {
   const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
@@ -192,6 +208,11 @@ static void print_nobody_reads(Report *r, Unit end)
     print_use(r, end.tile, queue->use);
   } else {
     fprintf(r->out, "; nobody ever has");
+  }
+  Unit color;
+  if (sends_to_own_ramp(r, end, &color)) {
+    fprintf(r->out, "; the tile itself sends there");
+    print_last_sends(r, color);
   }
 }
 
@@ -869,6 +890,10 @@ static const char *unread_help(Report *r, const Unit *end)
            "command, or unblock the queue's data task id and bind a control task to its entry";
   if (is_cut_by_fifo(r, end->tile, queue->use, true))
     return cut_help;
+  Unit color;
+  if (sends_to_own_ramp(r, *end, &color))
+    return "nobody takes what is left: leave RAMP out of the .tx where it sends, or receive that, "
+           "too; else start the operation";
   if (is_of_halves(r, end->tile, queue->use))
     return "nobody takes what is left: compare the extents of both sides and their simd_mode, "
            "which says whether a wavelet has one element of 16 bits or two, or start the operation";
