@@ -8,8 +8,12 @@
 
 /* Values that a loop's front computes stay in registers throughout; more than this and they would
  * not.  From -O2 on a value that only the front itself needs does not count: of a long computation
- * its result stays.  Below, each does, as the published counts are met with it. */
-enum { MOST_HOISTED = 8 };
+ * its result stays.  Below, each does, as the published counts are met with it.
+ *
+ * A value that only some turns compute is a bet: the front computes it for nothing if these turns
+ * do not come.  The most has room for the address of an element whose index is a remainder by a
+ * constant. */
+enum { MOST_HOISTED = 8, MOST_BETS = 16 };
 
 typedef struct {
   Opt *opt;
@@ -23,6 +27,7 @@ typedef struct {
   bool *is_held;             /* by value: has left the loop, and counts */
   uint32_t n_hoisted;        /* of the loop: values that have left it and are not free */
   uint32_t n_held;           /* of those: the ones that count */
+  uint32_t n_bets;           /* of the loop: values that have left it and are bets */
   IrValue *writes;           /* instructions of a loop that may write memory */
   uint32_t n_writes;
   uint32_t writes_of;        /* the head of that loop; 0, which is none, before the first */
@@ -169,15 +174,15 @@ static uint32_t count_freed(const Hoister *h, const IrInsn *insn)
   return n;
 }
 
-/* No routine leaves that some turns call: in front of the loop it may run for nothing, and costs
- * more than the rest of a turn. */
-static bool has_room(const Hoister *h, uint32_t head, uint32_t block, const IrInsn *insn)
+/* No routine leaves that some turns call: it is a bet that costs more than the rest of a turn. */
+static bool has_room(const Hoister *h, const IrInsn *insn, bool is_bet)
 {
-  if (opt_is_call(h->f, insn) && !cfg_runs_in_each_turn(&h->cfg, head, block))
+  if (opt_is_call(h->f, insn) && is_bet)
     return false;
   if (is_free(insn) || h->n_hoisted < MOST_HOISTED)
     return true;
-  return h->opt->level >= 2 && h->n_held < MOST_HOISTED + count_freed(h, insn);
+  return h->opt->level >= 2 && (!is_bet || h->n_bets < MOST_BETS) &&
+         h->n_held < MOST_HOISTED + count_freed(h, insn);
 }
 
 /* Counts the value, and no longer those that only the front needs now. */
@@ -202,14 +207,16 @@ static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t
 {
   IrBlock *b = &h->f->blocks[block], *to = &h->f->blocks[front];
   uint32_t n = 0, before = b->n_insns;
+  bool is_bet = !cfg_runs_in_each_turn(&h->cfg, head, block);
   for (uint32_t i = 0; i < before; i++) {
     IrValue v = b->insns[i];
     IrInsn *insn = opt_insn(h->f, v);
-    if (!has_room(h, head, block, insn) || !may_hoist(h, head, block, insn)) {
+    if (!has_room(h, insn, is_bet) || !may_hoist(h, head, block, insn)) {
       b->insns[n++] = v;
       continue;
     }
     hold_value(h, v);
+    h->n_bets += is_bet && !is_free(insn);
     h->block_of[v.raw] = front;
     insn->loc = opt_terminator(h->f, front)->loc;      /* no line stands in front of itself */
     opt_insert(h->m, to, to->n_insns - 1, v);
@@ -236,7 +243,7 @@ static bool hoist_from_loop(Hoister *h, uint32_t head)
     return false;
   bool changed = false;
   uint32_t first = h->f->blocks[front].n_insns - 1;
-  h->n_hoisted = h->n_held = 0;
+  h->n_hoisted = h->n_held = h->n_bets = 0;
   for (uint32_t i = h->cfg.together_index[head]; i < h->cfg.loop_end[head]; i++)
     changed |= hoist_from_block(h, head, front, h->cfg.together[i]);
   forget_counts(h, &h->f->blocks[front], first);
