@@ -3,11 +3,13 @@
 returns or raises what a script can understand, and the interpreter lives.
 
     fuzz_host_python.py [SECONDS]      10 minutes without an argument
+
+The seeds follow from the commit; SEED sets the first of them.
 """
 import argparse
 import re
 
-from claims import Claims, harness
+from claims import Claims, commit_seed, harness
 import host_run
 
 SEEDS = 5
@@ -20,8 +22,8 @@ def main():
     claims = Claims()
     calls = harness.ROOT / "tests" / "host_python_calls.py"
     opened = made = findings = 0
-    for seed in range(SEEDS):
-        arch = ("wse2", "wse3")[seed % 2]
+    for number in range(SEEDS):
+        seed, arch = commit_seed() + number, ("wse2", "wse3")[number % 2]
         folder = host_run.build(claims.scratch / f"program{seed}", arch=arch)
         ran = harness.run([harness.tool("cs_python"), "-X", "faulthandler", calls, seed,
                            seconds / SEEDS], cwd=folder, timeout=seconds / SEEDS + 300, expect=None,

@@ -3,11 +3,13 @@
 and what is read has the types that it promises.
 
     fuzz_out_json.py [SECONDS]      30 minutes without an argument
+
+The seed is from the commit; SEED sets another.
 """
 import argparse
 import json
 
-from claims import Claims, harness
+from claims import Claims, commit_seed, harness
 
 STREAM = {"x": 1, "y": 2, "color": 3, "input": True, "size": 4}
 LAYOUT = {"params": {"N": "4"}, "arch": "wse3", "exports": [], "layout": {
@@ -21,8 +23,10 @@ def main():
     claims = Claims()
     file = claims.scratch / "out.json"
     file.write_text(json.dumps(LAYOUT))
+    seed = commit_seed()
+    print(f"seed {seed}")
     ran = harness.run([harness.tool("cs_python"), harness.ROOT / "tests" / "out_json_calls.py", file,
-                       seconds, 2026], timeout=seconds + 300, expect=None)
+                       seconds, seed], timeout=seconds + 300, expect=None)
     if ran.code:
         print(ran.err[-3000:])
     read, refused = map(int, ran.out.split()) if not ran.code else (0, 0)
