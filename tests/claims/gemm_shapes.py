@@ -5,7 +5,7 @@ M, N, K log-uniform from 1 to 600, rectangles of 1 x 1 to 32 x 32 tiles, all ele
 machines, with and without alpha and beta, all algorithms, B resident or streamed.  A product that does
 not fit into the tiles' memory must be refused with the number of bytes that are missing; nothing else
 is refused.  The seed is from the commit.  SHAPES sets another number, FIRST the first of them (so that
-parts make a whole), SEED another seed.  About an hour on two cores.
+parts make a whole), SEED another seed.  Four minutes on two cores.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor
