@@ -452,24 +452,8 @@ layout {
     assert "cannot enter: its program does not import <memcpy/memcpy>" in ran.out, ran.out
 
 
-def test_a_tile_that_awaits_the_next_stream_is_done(tmp_path):
-    """An operation that has not begun may wait for the host for ever; one that has may not."""
-    layout = """
-param W: u16;
-const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
-  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
-const line = @get_color(6);
-layout {
-  @set_rectangle(W, 1);
-  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0), .from = @get_color(4),
-                                    .to = line });
-  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line,
-                                    .to = @get_color(5) });
-  @set_color_config(0, 0, line, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
-  @set_color_config(1, 0, line, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
-}
-"""
-    pe = """
+# A tile that adds one to what a color brings, and sends it on.
+SERVER = """
 param memcpy_params: comptime_struct;
 param from: color;
 param to: color;
@@ -487,11 +471,31 @@ comptime {
   if (@is_arch("wse3")) { @initialize_queue(out_queue, .{ .color = to }); }
 }
 """
-    host_run.build(tmp_path, layout, pe, params={"W": 2}, channels=1)
-    stream = """
+
+STREAM = """
         stream = dict(streaming=True, data_type=WIDE, order=MemcpyOrder.ROW_MAJOR, nonblock=False)
-    """
-    ran = script(tmp_path, stream + """
+"""
+
+
+def test_a_tile_that_awaits_the_next_stream_is_done(tmp_path):
+    """An operation that has not begun may wait for the host for ever; one that has may not."""
+    layout = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
+  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
+const line = @get_color(6);
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0), .from = @get_color(4),
+                                    .to = line });
+  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line,
+                                    .to = @get_color(5) });
+  @set_color_config(0, 0, line, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  @set_color_config(1, 0, line, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+}
+"""
+    host_run.build(tmp_path, layout, SERVER, params={"W": 2}, channels=1)
+    ran = script(tmp_path, STREAM + """
         x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
         r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
         r.memcpy_d2h(y, 5, 1, 0, 1, 1, 6, **stream)
@@ -499,7 +503,7 @@ comptime {
         r.stop()
     """)
     assert ran.err == ""
-    ran = script(tmp_path, stream + """
+    ran = script(tmp_path, STREAM + """
         r.memcpy_h2d(4, np.zeros(2, np.float32), 0, 0, 1, 1, 2, **stream)
         r.stop()
     """)
@@ -529,24 +533,6 @@ layout {
   }
 }
 """
-    pe = """
-param memcpy_params: comptime_struct;
-param from: color;
-param to: color;
-const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
-const in_queue = @get_input_queue(2);
-const out_queue = @get_output_queue(3);
-const in = @get_dsd(fabin_dsd, .{ .extent = 3, .fabric_color = from, .input_queue = in_queue });
-const out = @get_dsd(fabout_dsd, .{ .extent = 3, .fabric_color = to, .output_queue = out_queue });
-const id = @get_local_task_id(9);
-task serve() void { @fadds(out, in, 1.0, .{ .async = true, .activate = id }); }
-comptime {
-  @bind_local_task(serve, id);
-  @activate(id);
-  @initialize_queue(in_queue, .{ .color = from });
-  if (@is_arch("wse3")) { @initialize_queue(out_queue, .{ .color = to }); }
-}
-"""
     relay = """
 param memcpy_params: comptime_struct;
 param from: color;
@@ -566,11 +552,8 @@ comptime {
 }
 """
     (tmp_path / "relay.csl").write_text(relay)
-    host_run.build(tmp_path, layout, pe, params={"W": 3}, channels=1)
-    stream = """
-        stream = dict(streaming=True, data_type=WIDE, order=MemcpyOrder.ROW_MAJOR, nonblock=False)
-    """
-    ran = script(tmp_path, stream + """
+    host_run.build(tmp_path, layout, SERVER, params={"W": 3}, channels=1)
+    ran = script(tmp_path, STREAM + """
         x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
         r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
         r.memcpy_d2h(y, 5, 2, 0, 1, 1, 6, **stream)
@@ -580,7 +563,7 @@ comptime {
     assert ran.err == ""
     for words, told in (("np.ones(2)", "1 of 3 elements to go"),
                         ("-np.ones(3)", "nobody at P1.0 sends on color 7")):
-        ran = script(tmp_path, stream + f"""
+        ran = script(tmp_path, STREAM + f"""
         x = ({words}).astype(np.float32)
         r.memcpy_h2d(4, x, 0, 0, 1, 1, len(x), **stream)
         r.stop()
