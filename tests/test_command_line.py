@@ -65,6 +65,12 @@ def test_a_file_of_commands_that_is_not_there_comes_with_the_reason(tmp_path):
     assert (ran.code, ran.err) == (1, "wse-dbg: cannot read 'none': No such file or directory\n")
 
 
+def test_a_page_that_is_lost_is_an_error(tmp_path):
+    (tmp_path / "page.md").write_text("A page.\n")
+    ran = shell(tmp_path, "wse-docgen", "page.md > /dev/full")
+    assert ran.code == 1 and "wse-docgen: error: cannot write to standard output" in ran.err
+
+
 @pytest.mark.parametrize("tool, codes", [("cslc", "0123"), ("wse-emu", "01234")])
 def test_help_lists_the_exit_codes(tool, codes):
     text = harness.run([harness.tool(tool), "--help"]).out.split("\nExit code: ")[1]
@@ -135,6 +141,8 @@ def test_a_full_disk_is_named_whatever_is_written(hello, option):
 @pytest.mark.parametrize("options, name", [
     ("--stats=a.json --report=./a.json", "[output_twice]"),
     ("--profile=b --trace --trace-file=b", "[output_twice]"),
+    ("--d2h=received@1,0,1,1=r.npy --d2h=received@1,0,1,1=./r.npy", "[output_twice]"),
+    ("--d2h=received@1,0,1,1=r.npy --stats=r.npy", "[output_twice]"),
     ("--stats=p.bin", "[output_over_program]"), ("--trace-file=link", "[output_over_program]")])
 def test_an_output_in_the_place_of_another_file_is_refused(hello, options, name):
     (hello / "link").symlink_to("p.bin")
@@ -147,8 +155,9 @@ def test_an_output_in_the_place_of_another_file_is_refused(hello, options, name)
 
 def test_an_output_folder_keeps_its_program(hello):
     harness.compile(HELLO, hello / "out")
-    ran = shell(hello, "wse-emu", "out --report=out/prog.bin")
-    assert ran.code == 1 and "[output_over_program]" in ran.err
+    for name in ("prog.bin", "out.json"):
+        ran = shell(hello, "wse-emu", f"out --report=out/{name}")
+        assert ran.code == 1 and "[output_over_program]" in ran.err
 
 
 def test_both_outputs_may_go_to_one_device(hello):
@@ -169,6 +178,25 @@ def test_the_compiler_keeps_its_sources(tmp_path, options):
     ran = shell(tmp_path, "cslc", f"layout.bin {options}")
     assert ran.code == 1 and "the program is read from this file" in ran.err
     assert {name: (tmp_path / name).read_text() for name in texts} == texts
+
+
+@pytest.mark.parametrize("options, first, second, path", [
+    ("-o p.bin --depfile=./p.bin", "-o", "--depfile", "./p.bin"),
+    ("-o p.bin --output-json=p.bin", "-o", "--output-json", "p.bin"),
+    ("-o p.bin --output-json=x --depfile=x", "--output-json", "--depfile", "x"),
+    ("-o out --output-json=out/prog.bin", "-o", "--output-json", "out/prog.bin"),
+    ("-o out --depfile=out/out.json", "-o", "--depfile", "out/out.json")])
+def test_two_outputs_of_the_compiler_in_one_file_are_refused(tmp_path, options, first, second, path):
+    """Nothing is written then: the second would be all that is left of the first."""
+    ran = shell(tmp_path, "cslc", f"{HELLO} {options}")
+    assert (ran.code, ran.err) == (1, f"cslc: error: {first} and {second} both name the file "
+                                      f"'{path}'; give each a file of its own\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_outputs_of_the_compiler_may_go_to_one_device(tmp_path):
+    options = "-o p.bin --output-json=/dev/null --depfile=/dev/null"
+    assert shell(tmp_path, "cslc", f"{HELLO} {options}").code == 0
 
 
 @pytest.mark.parametrize("tool", ["wse-emu", "wse-dbg"])

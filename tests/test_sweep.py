@@ -221,6 +221,8 @@ def test_warnings_of_points_are_shown(folder):
     ({"points": [[]]}, "points[0]: a point is a dictionary"),
     ({"points": {"P": 4}}, "P: a list of at least one value"),
     ({"actions": "--launch=main"}, "actions: a list of texts"),
+    ({"points": {"cycles": [1]}, "stats": ["cycles"]}, "points: the table has another column 'cycles'"),
+    ({"points": [{"P": 2}, {"error": 1}]}, "points: the table has another column 'error'"),
     ({"timeout_seconds": 0}, "timeout_seconds: a number above 0")])
 def test_mistakes_in_files(folder, change, text):
     spec = {**LINE, **change}
@@ -235,7 +237,8 @@ def test_mistakes_in_files(folder, change, text):
     ({"options": ["--arch={arhc}"]}, "the point has no 'arhc'"),
     ({"options": ["--arch={"]}, "and {{ and }} for braces"),
     ({"params": ["Q"]}, "the point has no Q, which 'params' names"),
-    ({"stats": ["cycels"]}, "the statistics have no number 'cycels'"),
+    ({"stats": ["cycels"]}, "the statistics have no number 'cycels'; there are cycles, host_cycles"),
+    ({"stats": ["stalls"]}, "wavelet_hops, stalls.paused, stalls.input"),
     ({"layout": "absent.csl"}, "cslc ended with exit code 1"),
     ({"actions": ["--launch=mian"]}, "wse-emu ended with exit code 1")])
 def test_mistakes_in_points(folder, change, text):
@@ -248,6 +251,13 @@ def test_mistakes_on_the_command_line(folder):
     assert "neither in .csv nor in .json" in run(folder, "s.json", "--out=x", expect=2).err
     (folder / "t.json").write_text("{")
     assert "t.json: it is no JSON" in run(folder, "t.json", expect=2).err
+    assert "t.json' is no folder" in run(folder, "s.json", "--keep=t.json", expect=2).err
+
+
+def test_a_table_does_not_replace_the_file_of_its_sweep(folder):
+    told = run(folder, "s.json", "--out=./s.json", expect=2).err
+    assert "would replace the file that describes the sweep" in told
+    assert json.loads((folder / "s.json").read_text()) == LINE
 
 
 # ---- processes --------------------------------------------------------------------------------

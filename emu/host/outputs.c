@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <stb_ds.h>
+
 struct HostOutputs {
   FileOut trace;                /* not open: no trace, or to standard output */
   FILE *packed;                 /* into it; NULL: as it is */
@@ -20,34 +22,55 @@ static WseStatus report_unwritable(HostSession *session, const char *path, const
 
 static bool is_program(const char *program, const char *path)
 {
-  char *image = base_print("%s/prog.bin", program);
-  bool is_same = file_is_same(path, program) || file_is_same(path, image);
-  free(image);
+  static const char *const names[] = {"prog.bin", "out.json"};
+  bool is_same = file_is_same(path, program);
+  for (size_t i = 0; i < ARRAY_COUNT(names) && !is_same; i++) {
+    char *name = base_print("%s/%s", program, names[i]);
+    is_same = file_is_same(path, name);
+    free(name);
+  }
   return is_same;
+}
+
+typedef struct { const char *option, *path; } NamedOutput;
+
+/* All files that the command line asks for: an stb_ds array. */
+static NamedOutput *list_outputs(const HostOptions *o)
+{
+  const NamedOutput options[] = {
+    {"--trace-file", o->trace_file}, {"--profile", o->profile_file}, {"--report", o->page_file},
+    {"--stats", o->stats_file}, {"--save-state", o->session.save_state},
+  };
+  NamedOutput *all = NULL;
+  for (size_t i = 0; i < ARRAY_COUNT(options); i++)
+    if (options[i].path)
+      arrput(all, options[i]);
+  for (size_t i = 0; i < arrlenu(o->actions); i++) {
+    const char *file = o->actions[i].kind == HOST_D2H ? strchr(o->actions[i].text, '=') : NULL;
+    if (file)
+      arrput(all, ((NamedOutput){"--d2h", file + 1}));
+  }
+  return all;
 }
 
 /* An output in the place of another or of the program is a mistake of the command line. */
 static WseStatus refuse_clashes(HostSession *session, const HostOptions *o)
 {
-  const struct { const char *option, *path; } all[] = {
-    {"--trace-file", o->trace_file}, {"--profile", o->profile_file}, {"--report", o->page_file},
-    {"--stats", o->stats_file}, {"--save-state", o->session.save_state},
-  };
-  for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
-    if (!all[i].path)
-      continue;
-    if (o->program && is_program(o->program, all[i].path)) {
+  NamedOutput *all = list_outputs(o);
+  bool clashes = false;
+  for (size_t i = 0; i < arrlenu(all) && !clashes; i++) {
+    clashes = o->program && is_program(o->program, all[i].path);
+    if (clashes)
       diag_output_over_program(session_diags(session), HOST_NOWHERE, all[i].option, all[i].path);
-      return session_usage(session);
-    }
-    for (size_t k = 0; k < i; k++)
-      if (all[k].path && file_is_same(all[k].path, all[i].path)) {
+    for (size_t k = 0; k < i && !clashes; k++) {
+      clashes = file_is_same(all[k].path, all[i].path);
+      if (clashes)
         diag_output_twice(session_diags(session), HOST_NOWHERE, all[k].option, all[i].option,
                           all[i].path);
-        return session_usage(session);
-      }
+    }
   }
-  return WSE_OK;
+  arrfree(all);
+  return clashes ? session_usage(session) : WSE_OK;
 }
 
 WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs)

@@ -378,5 +378,5 @@ int main(int argc, char **argv)
     fprintf(stderr, "usage: wse-docgen [--update] FILE...\n");
   for (int i = 1 + update; i < argc; i++)
     good = handle_file(argv[i], update) && good;
-  return good ? 0 : 2;
+  return command_line_end("wse-docgen", good ? 0 : 2);
 }

@@ -406,10 +406,34 @@ static int write_depfile(const Session *session)
   return result;
 }
 
+/* The second of two outputs in one file would be all that is left.  A folder has the files of the
+ * program, too. */
+static bool report_shared_file(const Session *session)
+{
+  const Options *o = session->options;
+  const char *in = is_image_name(o->output) ? NULL : o->output;
+  const struct { const char *option, *path; } all[] = {
+    {"-o", in ? path_in(session->arena, in, "prog.bin") : o->output},
+    {"-o", in ? path_in(session->arena, in, "out.json") : NULL},
+    {"--output-json", o->output_json ? json_name(session) : NULL},
+    {"--depfile", o->depfile},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+    for (size_t k = 0; k < i; k++)
+      if (all[i].path && all[k].path && file_is_same(all[k].path, all[i].path)) {
+        fprintf(stderr, "cslc: error: %s and %s both name the file '%s'; give each a file of its "
+                        "own\n", all[k].option, all[i].option, all[i].path);
+        return true;
+      }
+  return false;
+}
+
 int image_files_write(const Session *session, const Image *image)
 {
   const char *out = session->options->output;
   size_t length;
+  if (report_shared_file(session))
+    return EXIT_FAILURE;
   uint8_t *bytes = image_write(image, &length);
   char *json = json_text(session, image);
   const OutFile files[] = {{"prog.bin", bytes, length}, {"out.json", json, strlen(json)},

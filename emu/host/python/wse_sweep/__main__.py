@@ -29,6 +29,18 @@ def _check_texts(path, name, texts):
         raise SweepError(f"{path}: {name}: a list of texts has to stand here, not {texts!r}")
 
 
+def _read_points(path, points):
+    try:
+        if isinstance(points, dict):
+            return grid(**points)
+        if isinstance(points, list) and points:
+            return [check_point(p, f"points[{i}]") for i, p in enumerate(points)]
+    except SweepError as wrong:
+        raise SweepError(f"{path}: {wrong}") from None
+    raise SweepError(f"{path}: points: a list of points, or lists of values by name, has to stand "
+                     "here")
+
+
 def read_sweep(path):
     """The keys of the file, checked, and its points."""
     try:
@@ -53,16 +65,12 @@ def read_sweep(path):
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
         raise SweepError(f"{path}: timeout_seconds: a number above 0 has to stand here, not "
                          f"{seconds!r}")
-    points = spec.pop("points")
-    try:
-        if isinstance(points, dict):
-            return spec, grid(**points)
-        if isinstance(points, list) and points:
-            return spec, [check_point(p, f"points[{i}]") for i, p in enumerate(points)]
-    except SweepError as wrong:
-        raise SweepError(f"{path}: {wrong}") from None
-    raise SweepError(f"{path}: points: a list of points, or lists of values by name, has to stand "
-                     "here")
+    points = _read_points(path, spec.pop("points"))
+    for name in dict.fromkeys(name for point in points for name in point):
+        if name in (*spec.get("stats", ["cycles"]), "error"):
+            raise SweepError(f"{path}: points: the table has another column '{name}'; give the "
+                             "points another name")
+    return spec, points
 
 
 def _arguments():
@@ -103,7 +111,13 @@ def _sweep_file(args):
     spec, points = read_sweep(args.file)
     stem = Path(args.file).with_suffix("")
     out = check_table(args.out or f"{stem}.csv")
+    if out.resolve() == Path(args.file).resolve():
+        raise SweepError(f"--out={out} would replace the file that describes the sweep; give the "
+                         "table another name")
     keep = Path(args.keep or f"{stem}.kept").resolve()
+    if keep.exists() and not keep.is_dir():
+        raise SweepError(f"'{keep}' is no folder, and results of points are kept in one; --keep=DIR "
+                         "names another")
     program = Program(**spec, folder=str(Path(args.file).resolve().parent),
                       cache=str(keep / "images"))
     outcomes = sweep(program.measure, points, Kept(keep, json.dumps(spec, sort_keys=True)),
@@ -117,7 +131,8 @@ def _sweep_file(args):
         print(f"wse-sweep: {len(failed) - _MOST_SHOWN} more have failed; {out} has all errors",
               file=sys.stderr)
     kept = sum(outcome.was_kept for outcome in outcomes)
-    print(f"wse-sweep: {len(outcomes)} points, {kept} of them kept, {len(failed)} failed: {out}",
+    counted = "1 point" if len(outcomes) == 1 else f"{len(outcomes)} points"
+    print(f"wse-sweep: {counted}, {kept} of them kept, {len(failed)} failed: {out}",
           file=sys.stderr)
     return 1 if failed else 0
 

@@ -70,6 +70,15 @@ def _tell(point, warning):
         print(f"wse-sweep: {said}: {warning}", file=sys.stderr)
 
 
+def _numbers_in(stats, before=""):
+    """The names by which `stats` of a sweep takes what stands in statistics."""
+    for name, value in stats.items():
+        if isinstance(value, dict):
+            yield from _numbers_in(value, f"{before}{name}.")
+        elif not isinstance(value, list):
+            yield before + name
+
+
 @dataclass
 class Program:
     """sweep(Program(...).measure, points) compiles and runs a program for each point.
@@ -172,7 +181,7 @@ class Program:
                 value = value.get(part) if isinstance(value, dict) else None
             if value is None or isinstance(value, dict):
                 raise PointFailed(f"the statistics have no number '{name}'; there are "
-                                  f"{', '.join(stats)}")
+                                  f"{', '.join(_numbers_in(stats))}")
             found[name] = value
         return found
 
