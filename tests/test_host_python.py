@@ -1168,7 +1168,9 @@ def test_smoke_runs_the_scripts_where_they_lie(tmp_path):
         "    what was wrong", "1 passed, 1 failed"]
     assert (tmp_path / "a" / "ran").exists() and not (tmp_path / "d" / "ran").exists()
     assert shell("smoke", tmp_path / "a").out.endswith("1 passed, 0 failed\n")
-    assert shell("smoke", tmp_path / "d", expect=1).out == "0 passed, 0 failed\n"
+    empty = shell("smoke", tmp_path / "d", expect=1)
+    assert empty.out == "0 passed, 0 failed\n"
+    assert empty.err == f"sdk_debug_shell: no commands*.sh below {tmp_path}/d\n"
     assert "no such folder" in shell("smoke", tmp_path / "e", expect=2).err
     assert "--report" in shell("visualize", expect=2).err
     assert shell("--help").out == shell(expect=2).err != ""

@@ -169,11 +169,14 @@ def test_best():
     ["predict", "--op=reduce", "--pattern=optimal", "--pes=1025", "--len=4"],
     ["tree", "--pes=2187", "--len=4"],
     ["tree", "--grid=2x2", "--len=4"], ["tree", "--pes=4"], ["tree", "--pes=4", "--len=4", "x"],
+    ["best", "--op=allgather", "--pes=4", "--len=4"],
     ["best", "--op=reduce", "--pes=4", "--len=4", "--nonsense=1"]])
 def test_wrong_usage(args):
     done = model(*args, expect=2)
     assert done.err.startswith("wse-model:") or "wse-model" in done.err
     assert "--help" in done.err
+    # Of what the call says, not of a pattern that it does not name.
+    assert "star" not in done.err
 
 
 def test_the_machine_chooses_what_options_do_not():

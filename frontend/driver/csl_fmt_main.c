@@ -13,7 +13,7 @@ static void print_usage(FILE *out)
 {
   fprintf(out, "usage: csl-fmt [-i | --check] [FILE ...]\n"
                "Prints CSL source in the project's layout. Without FILE, or for '-', it reads\n"
-               "standard input. Tokens, comments and ends of lines stay as they are.\n\n"
+               "standard input. Tokens, comments and line breaks stay where they are.\n\n"
                "  -i, --in-place   rewrite the files that change\n"
                "  --check          print nothing but the names of files that would change; exit 1\n"
                "                   if there are any\n"

@@ -79,7 +79,8 @@ static void print_help(void)
        "       wse-model cluster --op=OP --wafers=R --len=B [options]\n"
        "\n"
        "predict  cycles of a collective, as the performance model has them\n"
-       "best     the fixed pattern with the fewest cycles, and these\n"
+       "best     the fixed pattern of reduce, broadcast or allreduce with the fewest cycles,\n"
+       "         and these\n"
        "tree     the optimal pre-order tree of a reduction: each tile and its parent\n"
        "gemm     cycles of a multiplication of 16-bit floats, A of M x K and B of K x N\n"
        "         elements, by the equations of \"General Matrix Multiply on CS-2\", and as\n"
@@ -312,11 +313,14 @@ static int check_query(const Query *q)
     return check_gemm(q);
   if (strcmp(q->command, "cluster") == 0)
     return check_cluster(q);
+  static const char *const compared[] = {"reduce", "broadcast", "allreduce", NULL};
   bool is_tree = strcmp(q->command, "tree") == 0;
   if (!is_tree && !one_of(q->op, ops))
     return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, "
                        "alltoall, scan, exclusive-scan, barrier, gather, scatter or packets",
                        q->op);
+  if (strcmp(q->command, "best") == 0 && !one_of(q->op, compared))
+    return usage_error("best compares the patterns of reduce, broadcast and allreduce", q->op);
   if (q->length == 0)
     return usage_error("--len is missing", NULL);
   if ((q->tiles == 0) == (q->grid[0] == 0))
