@@ -615,15 +615,17 @@ def test_completion_of_a_member_in_a_list_that_goes_on(client, project):
     assert {"first", "second"} <= set(labels(client, doc, doc.place("add(point.se", 12)))
 
 
-@pytest.mark.parametrize("typed,label,active", [
-    ("add(", "fn add(amount: f32, times: u16) void", 0), ("add(f(1, 2), ", "fn add(", 1),
-    ("@zeros(", "@zeros(", 0), ("math.abs(", "fn abs(", 0), ("@as(u16, ", "@as(TYPE, VALUE)", 1)])
-def test_signature(client, project, typed, label, active):
+@pytest.mark.parametrize("typed,label,active,parameter", [
+    ("add(", "fn add(amount: f32, times: u16) void", 0, "amount: f32"),
+    ("add(f(1, 2), ", "fn add(", 1, "times: u16"), ("@zeros(", "@zeros(", 0, "ARRAY_TYPE"),
+    ("math.abs(", "fn abs(", 0, "x: anytype"), ("@as(u16, ", "@as(TYPE, VALUE)", 1, "VALUE")])
+def test_signature(client, project, typed, label, active, parameter):
+    """An editor finds the label of the parameter in that of the signature and marks it."""
     doc = client.open(project / "pe.csl", PE.replace("  point.first = twice;", "  " + typed))
     help_ = client.ask("signatureHelp", doc, doc.place("  " + typed, len(typed) + 2))
     shown = help_["signatures"][help_["activeSignature"]]
     assert shown["label"].startswith(label) and help_["activeParameter"] == active
-    assert shown["parameters"]
+    assert shown["parameters"][active] == {"label": parameter}
 
 
 def test_correction(client, project):

@@ -213,8 +213,8 @@ static json_t *signature(const Question *q, const char *label, const char *open,
     bool ends = depth == 0 && (*c == ',' || *c == ')');
     if (ends && c > from) {
       from += strspn(from, " ");
-      json_array_append_new(parameters, base_json_text(
-        arena_copy_text(q->a->arena, from, (size_t)(c - from))));
+      const char *name = arena_copy_text(q->a->arena, from, (size_t)(c - from));
+      json_array_append_new(parameters, json_pack("{s:o}", "label", base_json_text(name)));
       from = c + 1;
     }
     if (depth == 0 && *c == ')')

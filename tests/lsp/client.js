@@ -16,7 +16,8 @@ const OPTIONS = { tabSize: 2, insertSpaces: true };
 
 const listOf = (is) => (answer) => Array.isArray(answer) && answer.every((one) => is(one));
 const isNumbers = (answer) => Array.isArray(answer.data) && answer.data.length % 5 === 0;
-const isSignature = (answer) => answer.signatures.every((s) => typeof s.label === "string");
+const isSignature = (answer) => answer.signatures.every((s) => typeof s.label === "string" &&
+  s.parameters.every((one) => typeof one.label === "string" && s.label.includes(one.label)));
 const isItem = (one) =>
   typeof one.label === "string" && (one.textEdit === undefined || p.TextEdit.is(one.textEdit));
 const isHighlight = (one) => p.Range.is(one.range);
