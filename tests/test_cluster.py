@@ -307,6 +307,21 @@ def test_what_concerns_one_wafer(tmp_path):
     assert "[cluster_link]" in harness.emu(f"--cluster={bad}", expect=1).err
 
 
+@pytest.mark.parametrize("options, message", [
+    ("--stats=c.json", "[output_over_program]"), ("--save-state=./c.json", "[output_over_program]"),
+    ("--stats=p.bin", "[output_over_program]"),
+    ("--d2h=w0:got=r.npy --stats=r.npy", "[output_twice]"),
+    ("--d2h=w0:got=r.npy --d2h=w1:got=./r.npy", "[output_twice]"),
+    ("--trace-file=t --profile=t", "[output_twice]")])
+def test_an_output_in_the_place_of_another_file_is_refused(tmp_path, options, message):
+    relay(tmp_path, 3)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 2, "latency": 30}})
+    before = {p: p.read_bytes() for p in tmp_path.iterdir()}
+    ran = harness.emu("--cluster=c.json", *options.split(), expect=1, cwd=tmp_path)
+    assert message in ran.err and ran.out == ""
+    assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before and file.exists()
+
+
 def test_programs_of_two_machines(tmp_path):
     relay(tmp_path, 4)
     harness.compile("tests/cluster/relay/layout.csl", tmp_path / "q.bin", "--arch=wse3",

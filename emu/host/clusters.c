@@ -91,7 +91,8 @@ static void give_options(const Seating *t, Seat *seat)
   HostOptions *o = &seat->options;
   *o = *t->options;
   host_cluster_options(&t->host, seat->member->wafer, session_arena(seat->session), o);
-  o->stats = false;             /* all wafers share one file */
+  o->stats = false;             /* all wafers share one file; no other output may have it */
+  o->stats_file = t->options->stats_file;
   o->out = seat->out.stream;
   o->session.print_out = seat->out.stream;
   o->session.warnings = seat->warnings.stream;
@@ -119,7 +120,9 @@ static WseStatus open_seat(Seating *t, Seat *seat, unsigned wafer)
 
 static WseStatus open_table(Seating *t)
 {
-  WseStatus status = host_cluster_open(t->session, t->options, &t->host);
+  WseStatus status = host_outputs_check(t->session, t->options);
+  if (status == WSE_OK)
+    status = host_cluster_open(t->session, t->options, &t->host);
   size_t n = arrlenu(t->host.members);
   t->seats = base_zeroed(n + 1, sizeof *t->seats);
   while (t->n < n && status == WSE_OK) {

@@ -344,6 +344,8 @@ FILE *compressed_open(FILE *out, const char *path);
 /* ---- outputs.c: the files that a run writes --------------------------------------------- */
 
 typedef struct HostOutputs HostOutputs;
+/* Refuses an output in the place of another, or of a file that the run is made of. */
+WseStatus host_outputs_check(HostSession *session, const HostOptions *options);
 /* Before session_open; sets the streams of `options->session` but those of what tiles print and of
  * warnings.  *outputs is set on failure, too. */
 WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutputs **outputs);

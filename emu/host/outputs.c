@@ -20,12 +20,14 @@ static WseStatus report_unwritable(HostSession *session, const char *path, const
   return session_usage(session);
 }
 
-static bool is_program(const char *program, const char *path)
+/* The run reads this file: an image, what belongs to it, or the file of a cluster. */
+static bool is_read(const HostOptions *o, const char *path)
 {
   static const char *const names[] = {"prog.bin", "out.json"};
-  bool is_same = file_is_same(path, program);
-  for (size_t i = 0; i < ARRAY_COUNT(names) && !is_same; i++) {
-    char *name = base_print("%s/%s", program, names[i]);
+  bool is_same = (o->cluster && file_is_same(path, o->cluster)) ||
+                 (o->program && file_is_same(path, o->program));
+  for (size_t i = 0; o->program && i < ARRAY_COUNT(names) && !is_same; i++) {
+    char *name = base_print("%s/%s", o->program, names[i]);
     is_same = file_is_same(path, name);
     free(name);
   }
@@ -53,13 +55,12 @@ static NamedOutput *list_outputs(const HostOptions *o)
   return all;
 }
 
-/* An output in the place of another or of the program is a mistake of the command line. */
-static WseStatus refuse_clashes(HostSession *session, const HostOptions *o)
+WseStatus host_outputs_check(HostSession *session, const HostOptions *o)
 {
   NamedOutput *all = list_outputs(o);
   bool clashes = false;
   for (size_t i = 0; i < arrlenu(all) && !clashes; i++) {
-    clashes = o->program && is_program(o->program, all[i].path);
+    clashes = is_read(o, all[i].path);
     if (clashes)
       diag_output_over_program(session_diags(session), HOST_NOWHERE, all[i].option, all[i].path);
     for (size_t k = 0; k < i && !clashes; k++) {
@@ -80,7 +81,7 @@ WseStatus host_outputs_open(HostSession *session, HostOptions *options, HostOutp
   *o = (HostOutputs){0};
   *outputs = o;
   session_options->observed_out = host_options_out(options);
-  WseStatus status = refuse_clashes(session, options);
+  WseStatus status = host_outputs_check(session, options);
   if (status != WSE_OK)
     return status;
   if (!session_options->trace_kinds)
