@@ -135,9 +135,11 @@ comptime { @export_symbol(add); @export_symbol(sum); }
         assert shown(image, [*args, f"--load-state={tmp_path}/state"], tmp_path) == whole
     harness.emu(image, *args, f"--save-state={tmp_path}/state")
     assert shown(image, [*args, f"--load-state={tmp_path}/state"], tmp_path)[0] == whole[0]
-    other = [arg.replace("add(30)", "add(31)") for arg in args]
-    ran = harness.emu(image, *other, f"--load-state={tmp_path}/state", expect=1)
-    assert "the host does something else than in the run that has written it" in ran.err
+    for other in ([arg.replace("add(30)", "add(31)") for arg in args], ["--h2d=sum=5,6", *args],
+                  ["--print=sum", *args], ["--launch=add(1)", f"--d2h=sum={tmp_path}/sum.npy"]):
+        ran = harness.emu(image, *other, f"--load-state={tmp_path}/state", expect=1)
+        assert "the host does something else than in the run that has written it" in ran.err
+        assert "memory" not in ran.err
 
 
 HOST = """

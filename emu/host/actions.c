@@ -499,15 +499,6 @@ static bool parse_action(Parse *p)
 
 /* ---- carrying out ----------------------------------------------------------------------- */
 
-static WseStatus report_outside(HostSession *s, uint32_t export_index, uint32_t tile)
-{
-  const Program *program = session_program(s);
-  diag_memory_outside(session_diags(s), HOST_NOWHERE,
-                      session_image(s)->exports[export_index].name, program_x(program, tile),
-                      program_y(program, tile));
-  return session_usage(s);
-}
-
 static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, bool *warned,
                             FILE *out)
 {
@@ -519,7 +510,7 @@ static WseStatus print_tile(HostSession *s, const ActionStep *a, uint32_t tile, 
   uint32_t elements = own_elements(s, a, tile);
   if ((uint64_t)elements * width > sizeof bytes ||
       !session_peek(s, tile, binding, elements * width, bytes))
-    return report_outside(s, a->export_index, tile);
+    return session_report_outside(s, tile, export->name);
   *warned = *warned || session_warn_read(s, a->export_index, tile, elements * width);
   fprintf(out, "%s@%u,%u:", export->name, program_x(session_program(s), tile),
           program_y(session_program(s), tile));
@@ -606,7 +597,7 @@ static WseStatus copy_bytes(HostSession *s, const ActionStep *a, const WseTransf
       bytes[i] = (uint8_t)words[at + i];
     if (!(in ? session_poke(s, tile, binding, region->elements, bytes)
              : session_peek(s, tile, binding, region->elements, bytes)))
-      return report_outside(s, a->export_index, tile);
+      return session_report_outside(s, tile, session_image(s)->exports[a->export_index].name);
     for (uint32_t i = 0; !in && i < region->elements; i++)
       words[at + i] = bytes[i];
   }

@@ -182,6 +182,9 @@ bool session_peek(HostSession *session, uint32_t tile, const ImageBinding *bindi
                   void *to);
 bool session_poke(HostSession *session, uint32_t tile, const ImageBinding *binding, uint32_t bytes,
                   const void *from);
+/* After a peek or poke that has failed.  A host that does something else than in the run of its
+ * state has no memory to look into: the report then names that mistake. */
+WseStatus session_report_outside(HostSession *session, uint32_t tile, const char *name);
 WseStatus session_read_symbol(HostSession *session, uint32_t tile, const char *name, void *bytes,
                               size_t capacity, size_t *size);
 WseStatus session_write_symbol(HostSession *session, uint32_t tile, const char *name,

@@ -640,11 +640,8 @@ static WseStatus copy_directly(HostSession *s, const WseTransfer *t, const uint3
   HostShape shape = host_shape(t);
   while (host_tiles_next(&tiles, s->program, &tile)) {
     HostRun run = host_shape_run(&shape, tiles.column, tiles.row);
-    if (!copy_tile(s, t, tile, &run, in, out)) {
-      diag_memory_outside(s->diags, HOST_NOWHERE, s->image->exports[t->target].name,
-                          program_x(s->program, tile), program_y(s->program, tile));
-      return session_usage(s);
-    }
+    if (!copy_tile(s, t, tile, &run, in, out))
+      return session_report_outside(s, tile, s->image->exports[t->target].name);
   }
   return done_at_once(s, in ? OPERATION_COPY_IN : OPERATION_COPY_OUT, task);
 }

@@ -96,6 +96,8 @@ Engine *session_shown(const HostSession *session);
 const ImageSymbol *session_symbol(HostSession *session, uint32_t tile, const char *name);
 /* Every later operation gets the current error. */
 WseStatus session_end(HostSession *session);
+/* The run does not go on from the state of the file: ends it after reporting why. */
+WseStatus session_state_error(HostSession *session);
 /* A byte that a tile prints; `context` is the session.  Whole lines come out. */
 void session_print(void *context, uint64_t cycle, uint32_t tile, uint8_t byte);
 /* At the end of a run: the lines that tiles have begun. */

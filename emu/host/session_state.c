@@ -325,8 +325,17 @@ const ImageSymbol *session_symbol(HostSession *s, uint32_t tile, const char *nam
   return NULL;
 }
 
-static WseStatus report_outside(HostSession *s, uint32_t tile, const char *name)
+WseStatus session_state_error(HostSession *s)
 {
+  diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, recorder_why(s->engine));
+  session_usage(s);
+  return session_end(s);
+}
+
+WseStatus session_report_outside(HostSession *s, uint32_t tile, const char *name)
+{
+  if (session_is_recorded(s) && recorder_why(s->engine))
+    return session_state_error(s);
   diag_memory_outside(s->diags, HOST_NOWHERE, name, program_x(s->program, tile),
                       program_y(s->program, tile));
   return session_usage(s);
@@ -340,7 +349,7 @@ WseStatus session_write_symbol(HostSession *s, uint32_t tile, const char *name, 
     return WSE_USAGE;
   bool fits = size <= symbol->bytes &&
               s->ops->mem_write(s->engine, tile, symbol->address, bytes, (uint32_t)size);
-  return fits ? WSE_OK : report_outside(s, tile, name);
+  return fits ? WSE_OK : session_report_outside(s, tile, name);
 }
 
 WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, void *bytes,
@@ -352,6 +361,6 @@ WseStatus session_read_symbol(HostSession *s, uint32_t tile, const char *name, v
   *size = symbol->bytes;
   uint32_t wanted = capacity < symbol->bytes ? (uint32_t)capacity : symbol->bytes;
   if (wanted && !s->ops->mem_read(s->engine, tile, symbol->address, bytes, wanted))
-    return report_outside(s, tile, name);
+    return session_report_outside(s, tile, name);
   return WSE_OK;
 }

@@ -197,14 +197,6 @@ static void warn_unwritten(HostSession *s)
   free(why);
 }
 
-/* The run does not go on from the state of the file. */
-static WseStatus state_error(HostSession *s)
-{
-  diag_state_unusable(s->diags, HOST_NOWHERE, s->options.load_state, recorder_why(s->engine));
-  session_usage(s);
-  return session_end(s);
-}
-
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
@@ -217,7 +209,7 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
   s->wall_seconds += base_seconds() - start;
   warn_unwritten(s);
   if (session_is_recorded(s) && recorder_why(s->engine))
-    return state_error(s);
+    return session_state_error(s);
   account_cycles(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
