@@ -165,6 +165,24 @@ def test_mistakes_have_answers(session, command):
     assert MISTAKES[command] in session.answers([command, "quit"], "--launch=main(2)")[0]
 
 
+def test_a_variable_of_another_tile_is_found_there(tmp_path):
+    harness.compile("samples/hello-wavelet/layout.csl", tmp_path / "p.bin")
+    script = tmp_path / "script"
+    script.write_text("print received\ntile 1,0\nprint received\nprint nope\n")
+    out = harness.run([harness.tool("wse-dbg"), tmp_path / "p.bin", "-x", script]).out
+    assert "tile 1,0 has 'received', and this tile has not; 'tile 1,0' selects it\n" in out
+    assert "received = 0\n" in out and "there is no 'nope' here" in out
+
+
+@pytest.mark.parametrize("option, message", [
+    ("--core=none", "cannot use the state 'none'"), ("--print=nope", "exports no 'nope'"),
+    ("--core", "--core needs a file, as in --core=STATE")])
+def test_a_mistake_of_the_command_line_opens_nothing(tmp_path, option, message):
+    harness.compile("samples/hello-wavelet/layout.csl", tmp_path / "p.bin")
+    ran = harness.run([harness.tool("wse-dbg"), tmp_path / "p.bin", option], expect=1)
+    assert message in ran.err and ran.out == ""
+
+
 def test_a_fault_stops_and_leads_back(session, engine):
     bad = PE.replace("result = @as(f32, sum);", "ptr = @bitcast(*f32, @as(u16, 0xfff0));\n"
                      "  ptr.* = @as(f32, sum);")

@@ -247,6 +247,23 @@ static bool is_held(const EvalContext *e, uint32_t address)
   return false;
 }
 
+/* False, with the first tile whose program has the name. */
+static bool name_is_elsewhere(EvalContext *e, const char *name)
+{
+  const Program *program = program_of(e);
+  const ClassCode *last = NULL;
+  for (uint32_t tile = 0; tile < program->n_tiles; tile++) {
+    const ClassCode *cls = program_class(program, tile);
+    if (cls && cls != last && class_symbol(cls->image, name))
+      return set_why(e, "tile %u,%u has '%s', and this tile has not; 'tile %u,%u' selects it",
+                     program_x(program, tile), program_y(program, tile), name,
+                     program_x(program, tile), program_y(program, tile));
+    last = cls;
+  }
+  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
+                 name);
+}
+
 static bool find_name(EvalContext *e, const char *name, EvalValue *v)
 {
   bool known;
@@ -258,8 +275,7 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
                    name);
   const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
   if (!s)
-    return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
-                   name);
+    return name_is_elsewhere(e, name);
   if (s->is_code) {
     *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
     return true;

@@ -144,6 +144,8 @@ static int take_own_options(Console *c, int *argc, char **argv)
   int kept = 1;
   for (int i = 1; i < *argc; i++) {
     argv[i] = common_option(argv[i]);
+    if (strcmp(argv[i], "--core") == 0)
+      return refuse_usage("--core needs a file, as in --core=STATE", "");
     if (strcmp(argv[i], "--dap") == 0) {
       c->is_server = true;
       continue;
@@ -165,6 +167,13 @@ static int take_own_options(Console *c, int *argc, char **argv)
   return WSE_OK;
 }
 
+/* There is something to look at: not after a mistake of the command line. */
+static bool has_run(HostSession *session, WseStatus status)
+{
+  Timeline *t = session_timeline(session);
+  return t && (status != WSE_USAGE || timeline_cycle(t) > 0);
+}
+
 static WseStatus run_program(Console *c, HostCommand *command)
 {
   HostSession *session = command->session;
@@ -182,7 +191,7 @@ static WseStatus run_program(Console *c, HostCommand *command)
   }
   if (status != WSE_OK && !c->debugger.quit)
     host_print_error(session);
-  if (session_timeline(session) && !c->debugger.quit)
+  if (has_run(session, status) && !c->debugger.quit)
     timeline_end(session_timeline(session));
   WseStatus written = status == WSE_USAGE ? status
                                           : host_outputs_write(session, options, command->outputs);
