@@ -125,6 +125,10 @@ def test_nothing_is_written_when_the_program_has_errors(program):
 def test_outputs_that_cannot_be_written(program):
     ran = cslc(program, "--params=size:4,flow:3", "-o", "layout.csl/out", expect=1)
     assert "layout.csl/out" in ran.err
+    (program.parent / "file").touch()
+    ran = cslc(program, "--params=size:4,flow:3", "-o", "file", expect=1)
+    assert ran.err == ("cslc: error: cannot write 'file': Not a directory\n"
+                       "cslc: note: without the ending .bin this is the name of a folder\n")
 
 
 def test_the_output_folder_is_made_with_those_above_it(program):
@@ -364,6 +368,8 @@ def test_a_chain_of_calls_takes_memory_in_proportion_to_its_copies(tmp_path):
     (["--arch"], "'--arch' needs a value\n"),
     (["-o"], "'-o' needs a value\n"),
     (["--memcpy=3"], "--memcpy takes no value\n"),
+    (["--comptime-func-depth-limit=0"],
+     "--comptime-func-depth-limit must be a number from 1 to 4294967295, not '0'\n"),
     (["--width=3"], "'--width' is the beginning of several options: --width-west-buf "
                     "--width-east-buf\n"),
 ])

@@ -45,7 +45,7 @@ static void print_help(void)
 {
   printf("usage: cslc [options] FILE.csl -o OUT\n\n"
          "  OUT ending in .bin is one program image, else a folder for prog.bin and out.json.\n\n"
-         "  -o OUT                        where the result goes\n"
+         "  -o OUT                        where the result goes (default out)\n"
          "  -O0, -O1, -O2                 optimisation level (default -O1)\n"
          "  -g0                           no information about variables for debuggers\n");
 #define OPTION(id, name, argument, meta, help) printf("  --%-27s %s\n", name meta, help);
@@ -90,9 +90,10 @@ static int set_uint(const char *name, const char *text, uint32_t least, uint32_t
 {
   if (parse_uint(text, most, value) && *value >= least)
     return GO_ON;
-  char range[64];
-  snprintf(range, sizeof range, "%s must be a number from %u to %u", name, least, most);
-  return usage_error("%s, not '%s'", range, text);
+  char *range = base_print("%s must be a number from %u to %u", name, least, most);
+  int result = usage_error("%s, not '%s'", range, text);
+  free(range);
+  return result;
 }
 
 static int set_pair(const char *name, const char *text, uint32_t least, uint32_t *x, uint32_t *y)

@@ -235,6 +235,15 @@ static int file_error(const char *what, const char *path)
   return EXIT_FAILURE;
 }
 
+static int folder_error(const char *path)
+{
+  bool is_file = errno == ENOTDIR;
+  int result = file_error("write", path);
+  if (is_file)
+    fputs("cslc: note: without the ending .bin this is the name of a folder\n", stderr);
+  return result;
+}
+
 /* Allocated with malloc. */
 static char *json_text(const Session *session, const Image *image)
 {
@@ -442,7 +451,7 @@ int image_files_write(const Session *session, const Image *image)
   if (is_image_name(out))
     result = output_write_file(session, out, bytes, length);
   else if (!write_folder(session->arena, out, files, ARRAY_COUNT(files)))
-    result = file_error("write", out);
+    result = folder_error(out);
   if (result == EXIT_SUCCESS && session->options->output_json)
     result = output_write_file(session, json_name(session), json, strlen(json));
   if (result == EXIT_SUCCESS && session->options->depfile)
