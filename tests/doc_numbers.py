@@ -348,7 +348,7 @@ FACTS = [
     Fact(COLLECTIVES, "92 tiles with an element take {} cycles instead of {}.", reduction_in_pairs),
     Fact(COLLECTIVES, "64 tiles with one i32 take {} cycles instead of {}.", reduction_by_elements),
     Fact(COLLECTIVES, "blocks of 16 x 16 it takes {} cycles instead of {}.", gemv(F16, F32), False),
-    Fact("docs/status.md", "| {}, {}, {} cycles, with f16 elements {}, {}, {}; over "
+    Fact("docs/measured.md", "| {}, {}, {} cycles, with f16 elements {}, {}, {}; over "
          "`<collectives_2d>` {}, {}, {} |", gemv(F32, F16, LIBRARY_2D, blocks=(1, 4, 16)), False),
     Fact(COLLECTIVES, "a packet of one word takes {} cycles and {} per tile on wse2,",
          packets("wse2"), False),
@@ -472,9 +472,10 @@ OTHERS = [Stated(page, text, "", "") for page, text in (
 REGION = re.compile(r"<!-- (?:generated|measured|predicted|model|conformance|calibration|published|claims)"
                     r"\b[^>]*-->.*?<!-- end(?: of claims)? -->", re.S)
 CODE = re.compile(r"^```[\s\S]*?^```|^ {4}.*$", re.M)
-WHOLE = {       # pages that a script writes, and the log of measurements, whose rows name theirs
+WHOLE = {       # pages that a script writes, and those that name the claim of each number
     "docs/codegen-table.md": "tests/bench/codegen/table.py",
     "docs/math.md": "tests/claims/math_accuracy.py",
+    "docs/measured.md": "tests/claims",
     "docs/status.md": "tests/claims"}
 
 
