@@ -464,6 +464,17 @@ def test_damaged_image(cache):
     assert wse_blas.dot(ones(3), ones(3)).value == 3
 
 
+@pytest.mark.parametrize("variable, value, text", [
+    ("WSE_MAX_CYCLES", "9", r"limit of 9 cycles"), ("WSE_MAX_CYCLES", "many", "WSE_MAX_CYCLES=many"),
+    ("WSE_ENGINE", "slow", "WSE_ENGINE=slow: it is fast or reference"),
+    ("WSE_ARGS", "--frob", "has no option '--frob'")])
+def test_the_environment_sets_the_run(monkeypatch, variable, value, text):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(wse_blas.BlasError, match=text) as caught:
+        wse_blas.dot(ones(3), ones(3))
+    assert "compiles it again" not in str(caught.value)
+
+
 def test_interrupted_compile_leaves_nothing(cache, monkeypatch):
     def interrupted(*words, **more):
         raise KeyboardInterrupt

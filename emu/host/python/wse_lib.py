@@ -39,6 +39,17 @@ class Options(ctypes.Structure):
     ]
 
 
+def options_of_environment():
+    """What WSE_ENGINE and WSE_MAX_CYCLES set for every program that a script opens."""
+    engines = {"fast": ENGINE_FAST, "reference": ENGINE_REFERENCE}
+    name, cycles = os.environ.get("WSE_ENGINE", "fast"), os.environ.get("WSE_MAX_CYCLES", "0")
+    if name not in engines:
+        raise ValueError(f"WSE_ENGINE={name}: it is fast or reference")
+    if not cycles.isdecimal() or int(cycles) >= 2 ** 64:
+        raise ValueError(f"WSE_MAX_CYCLES={cycles}: it is a number of cycles, 0 for the default")
+    return {"engine": engines[name], "max_cycles": int(cycles)}
+
+
 class Error(ctypes.Structure):
     _fields_ = [
         ("status", ctypes.c_int),

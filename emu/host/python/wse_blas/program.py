@@ -119,14 +119,15 @@ class Session:
         self._handle = ctypes.c_void_p()
         try:
             self._library = wse_lib.load()
-        except ImportError as missing:
-            raise BlasError(str(missing)) from None
-        options = wse_lib.Options(check=wse_lib.CHECK_ERROR, threads=os.cpu_count() or 1)
+            chosen = wse_lib.options_of_environment()
+        except (ImportError, ValueError) as wrong:
+            raise BlasError(str(wrong)) from None
+        options = wse_lib.Options(check=wse_lib.CHECK_ERROR, threads=os.cpu_count() or 1, **chosen)
         status = self._library.wse_open(os.fsencode(image), ctypes.byref(options),
                                         ctypes.byref(self._handle))
         self._caller = Caller(self._library, self._handle)
         self._closed = weakref.finalize(self, self._library.wse_close, self._handle)
-        if status == wse_lib.USAGE:
+        if status == wse_lib.USAGE and "[image_" in self._message():
             raise BlasError(f"{self._message()}remove {image}: the next call compiles it again")
         self._check(status)
         geometry = wse_lib.Geometry()

@@ -66,7 +66,8 @@ class Wafers:
                             f"{cluster!r}")
         self._library = wse_lib.load()
         self._handle = ctypes.c_void_p()
-        given = wse_lib.Options(**{"check": wse_lib.CHECK_ERROR, "threads": 1, **options})
+        given = wse_lib.Options(**{"check": wse_lib.CHECK_ERROR, "threads": 1,
+                                   **wse_lib.options_of_environment(), **options})
         with _file_of(cluster) as path:
             status = self._library.wse_cluster_open(os.fsencode(path), ctypes.byref(given),
                                                     ctypes.byref(self._handle))

@@ -172,8 +172,7 @@ class SdkRuntime(Tiles):
         threads = min(self._config.num_threads, _MOST_THREADS, os.cpu_count() or 1)
         return dict(
             check=wse_lib.CHECK_ERROR, threads=threads,
-            engine=_engine(os.environ.get("WSE_ENGINE", "fast")),
-            max_cycles=_cycles(os.environ.get("WSE_MAX_CYCLES", "0")),
+            **wse_lib.options_of_environment(),
             sim_log=b"sim.log" if os.access(".", os.W_OK) else None,
             args=os.fsencode(_run_options(own_options)))
 
@@ -726,19 +725,6 @@ def _choice(name, kind, value):
         names = " or ".join(f"{kind.__name__}.{member.name}" for member in kind)
         raise TypeError(f"{name} must be {names}, not {value!r}")
     return value
-
-
-def _engine(name):
-    engines = {"fast": wse_lib.ENGINE_FAST, "reference": wse_lib.ENGINE_REFERENCE}
-    if name not in engines:
-        raise ValueError(f"WSE_ENGINE={name}: it is fast or reference")
-    return engines[name]
-
-
-def _cycles(text):
-    if not text.isdecimal() or int(text) >= 2 ** 64:
-        raise ValueError(f"WSE_MAX_CYCLES={text}: it is a number of cycles, 0 for the default")
-    return int(text)
 
 
 def _wafer_of_environment(options):
