@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 
 import harness
 import pytest
@@ -334,13 +335,16 @@ def test_depfile_names_what_was_read(tmp_path):
     folder.mkdir()
     (folder / "n.json").write_text("3")
     (folder / "p.csl").write_text(
-        'const m = @import_module("lib#1.csl");\nconst n = @import_comptime_value(u16, "n.json");\n'
+        'const m = @import_module("lib#1:2.csl");\nconst n = @import_comptime_value(u16, "n.json");\n'
         "layout { @set_rectangle(m.width, n);\n"
         "  for (@range(u16, n)) |y| { @set_tile_code(0, y); @set_tile_code(1, y); } }\n")
-    (folder / "lib#1.csl").write_text("const width = 2;\n")
+    (folder / "lib#1:2.csl").write_text("const width = 2;\n")
     harness.cslc("a b/p.csl", "-o", "x$.bin", "--depfile=d", cwd=tmp_path)
     text = (tmp_path / "d").read_text()
-    assert text == "x$$.bin: \\\n  a\\ b/p.csl \\\n  a\\ b/lib\\#1.csl \\\n  a\\ b/n.json\n"
+    assert text == "x$$.bin: \\\n  a\\ b/p.csl \\\n  a\\ b/lib\\#1\\:2.csl \\\n  a\\ b/n.json\n"
+    (tmp_path / "Makefile").write_text("include d\n")
+    if shutil.which("make"):
+        harness.run(["make", "-q", "x$.bin"], cwd=tmp_path)      # up to date: it reads the rule
     ran = harness.cslc("a b/p.csl", "--check", "--depfile=d", cwd=tmp_path, expect=None)
     assert ran.code == 2 and "--depfile lists what an image is made of" in ran.err
 

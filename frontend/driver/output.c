@@ -388,7 +388,7 @@ static void print_rule_path(const char *path, FILE *out)
   for (; *path; path++) {
     if (*path == '$')
       fputc('$', out);
-    else if (strchr(" #\\", *path))
+    else if (strchr(" #:\\", *path))
       fputc('\\', out);
     fputc(*path, out);
   }
