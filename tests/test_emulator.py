@@ -573,6 +573,15 @@ def test_a_mistake_has_its_message(image, name, arguments):
     assert ran.out == "" or name == "output_unwritable"
 
 
+@pytest.mark.parametrize("arguments, note", [       # value_forms, elements_region
+    ("--h2d=w@0,0,1,1=32768", "i16 takes -32768 to 32767, decimal or with 0x"),
+    ("--h2d=v@0,0,1,1=1,x", "f32 takes a number in its range, inf or nan"),
+    ("--launch=start(1.5, 2)", "takes -"),
+    ("--h2d=w@0,0,2,1=1,2,3", "a region names fewer tiles, as in w@0,0,1,1")])
+def test_a_bad_value_comes_with_those_that_fit(image, arguments, note):
+    assert "\nnote: " in (said := harness.emu(image, arguments, expect=1).err) and note in said
+
+
 def test_minus_0_is_a_number_without_a_sign_too(image):
     assert harness.emu(image, "--h2d=u@0,0,1,1=-0", "--print=u@0,0,1,1").out == "u@0,0: 0\n"
 
@@ -604,7 +613,7 @@ ARRAYS = (
      "array_unreadable", "header's length"),
     (lambda path: numpy.save(path, numpy.zeros(4, numpy.float64)), "array_unreadable", "astype"),
     (lambda path: numpy.save(path, numpy.zeros(4, ">f4")), "array_unreadable", "big-endian"),
-    (lambda path: numpy.save(path, numpy.zeros(4, numpy.int32)), "array_type", "i4"),
+    (lambda path: numpy.save(path, numpy.zeros(4, numpy.int32)), "array_type", "has elements of type i4; 'v' takes f4"),
     (lambda path: numpy.save(path, numpy.zeros(4, numpy.float16)), "array_type", "f2"),
     (lambda path: (numpy.save(path, numpy.zeros(4, numpy.float32)),
                    path.write_bytes(path.read_bytes()[:-1])), "array_unreadable", "as long as"),

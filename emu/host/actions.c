@@ -4,6 +4,7 @@
 #include "emu/host/host.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,6 +200,7 @@ static bool share_elements(Parse *p, uint64_t count)
   Extents extents = region_extents(p);
   if (count == 0 || count % tiles) {
     diag_elements_uneven(p->diags, HOST_NOWHERE, count, tiles, export_of(p)->name);
+    diag_elements_region(p->diags, HOST_NOWHERE, export_of(p)->name);
   } else if (extents.least && count / tiles > extents.least && count / tiles != extents.most) {
     diag_extent_exceeded(p->diags, HOST_NOWHERE, count / tiles, export_of(p)->name,
                          count / tiles > extents.most ? extents.most : extents.least);
@@ -214,6 +216,31 @@ static bool share_elements(Parse *p, uint64_t count)
   return false;
 }
 
+/* What the command line may say for a value of this type. */
+static const char *value_forms(Arena *arena, char element_class, unsigned bytes)
+{
+  unsigned bits = bytes * BITS_OF_BYTE;
+  switch (element_class) {
+  case 'b': return "true, false, 1 or 0";
+  case 'f': return "a number in its range, inf or nan";
+  case 'i': return arena_printf(arena, "%" PRId64 " to %" PRId64 ", decimal or with 0x",
+                                INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits));
+  default: return arena_printf(arena, "0 to %" PRIu64 ", decimal or with 0x",
+                               UINT64_MAX >> (64 - bits));
+  }
+}
+
+static bool bad_value(const Parse *p, const char *text, size_t length, char element_class,
+                      unsigned bytes)
+{
+  Arena *arena = session_arena(p->session);
+  const char *type = element_type_name(element_class, bytes, p->image->fp16);
+  diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(arena, text, length), type);
+  diag_value_forms(p->diags, HOST_NOWHERE, type, value_forms(arena, element_class, bytes));
+  session_usage(p->session);
+  return false;
+}
+
 static bool parse_values(Parse *p, const char *text)
 {
   const ImageExport *export = export_of(p);
@@ -221,13 +248,8 @@ static bool parse_values(Parse *p, const char *text)
     size_t length = strcspn(at, ",");
     uint64_t bits;
     if (!element_parse(at, length, export->element_class, export->element_bytes, p->image->fp16,
-                          &bits)) {
-      diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), at, length),
-                     element_type_name(export->element_class, export->element_bytes,
-                                       p->image->fp16));
-      session_usage(p->session);
-      return false;
-    }
+                       &bits))
+      return bad_value(p, at, length, export->element_class, export->element_bytes);
     for (uint32_t k = 0; k < element_words(export); k++)
       arrput(p->action->words, (uint32_t)(bits >> k * BITS_OF_WORD));
     if (!at[length])
@@ -248,6 +270,17 @@ static bool type_fits(const ImageExport *export, Fp16Format fp16, const NpyArray
   if (kind == 'b')
     return array->bytes == 1 && array->kind != 'f';
   return array->bytes == export->element_bytes && (array->kind == 'i' || array->kind == 'u');
+}
+
+/* The types that fit, as numpy writes them. */
+static const char *types_of(Arena *arena, const ImageExport *export, Fp16Format fp16)
+{
+  unsigned bytes = export->element_bytes;
+  switch (export->element_class) {
+  case 'f': return bytes == 2 && fp16 == FP16_F16 ? "f2" : "f4";
+  case 'b': return "b1 or u1";
+  default: return arena_printf(arena, "i%u or u%u", bytes, bytes);
+  }
 }
 
 /* Word number `part` of an element. */
@@ -274,7 +307,8 @@ static bool load_array(Parse *p, const char *path)
   if (!ok) {
     char type[16];
     snprintf(type, sizeof type, "%c%u", array.kind, array.bytes);
-    diag_array_type(p->diags, HOST_NOWHERE, path, type, export->name);
+    diag_array_type(p->diags, HOST_NOWHERE, path, type, export->name,
+                    types_of(session_arena(p->session), export, p->image->fp16));
     session_usage(p->session);
   }
   ok = ok && share_elements(p, array.count);
@@ -452,10 +486,7 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
     a->args[i] = (uint32_t)bits;
     return true;
   }
-  diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(session_arena(p->session), text, length),
-                 element_type_name(export->param_class[i], export->param_bytes[i], p->image->fp16));
-  session_usage(p->session);
-  return false;
+  return bad_value(p, text, length, export->param_class[i], export->param_bytes[i]);
 }
 
 static bool parse_launch(Parse *p)
@@ -476,7 +507,8 @@ static bool parse_launch(Parse *p)
   }
   const ImageExport *export = export_of(p);
   if (p->action->n_args != export->n_params) {
-    diag_argument_count(p->diags, HOST_NOWHERE, export->name, export->n_params, p->action->n_args);
+    diag_argument_count(p->diags, HOST_NOWHERE, export->name, export->n_params, p->action->n_args,
+                        export->type);
     session_usage(p->session);
     return false;
   }

@@ -216,7 +216,8 @@ WseStatus session_check_launch(HostSession *s, uint32_t function, uint32_t n_arg
     return session_usage(s);
   }
   if (n_args != export->n_params) {
-    diag_argument_count(s->diags, HOST_NOWHERE, export->name, export->n_params, n_args);
+    diag_argument_count(s->diags, HOST_NOWHERE, export->name, export->n_params, n_args,
+                        export->type);
     return session_usage(s);
   }
   for (uint32_t c = 0; c < s->image->n_classes; c++)
