@@ -1,4 +1,7 @@
 """samples/published at small sizes; the claim published has the sizes of the page."""
+import gemm_table
+import harness
+import published_rows
 import published_run as published
 import pytest
 
@@ -39,3 +42,10 @@ def test_fft(tmp_path, arch, side):
 def test_fft_of_one_row_with_long_runs(tmp_path):
     """64 places: the stages of both kinds."""
     assert published.run_fft_row(tmp_path, 64)["error"] < 1e-6
+
+
+def test_the_rows_of_other_pages_are_those_of_these_pages():
+    """The claim published writes them with its own, which take minutes."""
+    page = gemm_table.on_the_page("published", harness.ROOT / "docs" / "published.md").splitlines()
+    for row in [*published_rows.gemm(), *published_rows.collectives()]:
+        assert "| " + " | ".join(row) + " |" in page
