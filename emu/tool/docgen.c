@@ -274,8 +274,8 @@ static void put_vector_points(FILE *out)
 static void put_law(FILE *out, const char *program, const char *tiles, unsigned length,
                     unsigned model, unsigned emulated)
 {
-  fprintf(out, "| %s, %s tiles, %u elements | %u | %u | %+d |\n", program, tiles, length, model,
-          emulated, (int)emulated - (int)model);
+  fprintf(out, "| %s, %s tiles, %u element%s | %u | %u | %+d |\n", program, tiles, length,
+          length == 1 ? "" : "s", model, emulated, (int)emulated - (int)model);
 }
 
 static void put_laws(FILE *out)

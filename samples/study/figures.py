@@ -77,10 +77,14 @@ def gaps(cycles, label):
     return [cycles[label][x] - cycles[f"{label}, model"][x] for x in cycles[label]]
 
 
+def cycles_from(least, most):
+    return f"{least} cycles" if least == most else f"{least} to {most} cycles"
+
+
 def gap_is_constant(label, most=64, spread=8):
     def claim(cycles):
         found = gaps(cycles, label)
-        shown = f"{min(found)} to {max(found)} cycles"
+        shown = cycles_from(min(found), max(found))
         return [("the gap between simulation and model is a constant", shown,
                  max(found) - min(found) <= spread and 0 <= min(found) and max(found) <= most),
                 ("it is about 50 cycles", shown, all(is_near(gap, 50) for gap in found))]
@@ -267,7 +271,7 @@ def figure_6_8(size):
     def claims(cycles):
         found = gaps(cycles, "chain")
         return [("the gap between simulation and model is small and explained by descriptors",
-                 f"{min(found)} to {max(found)} cycles", 0 <= min(found) and max(found) <= 128)]
+                 cycles_from(min(found), max(found)), 0 <= min(found) and max(found) <= 128)]
     return Figure("6.8", f"Chain reduce of {B} elements over M x M tiles", "M", both(
         "chain", size.sides, lambda M: grid("reduce", M=M, B=B),
         lambda M: model("reduce", "chain", B, M=M)), claims)
@@ -371,7 +375,7 @@ def figure_8_2(size):
         gained = max(chain[M] / two_phase[M] - 1 for M in chain)
         faster = [library[M] / ours[M] for M in library]
         return [("the library's chain takes 544 cycles more than one of its own",
-                 f"{min(opened)} to {max(opened)} cycles",
+                 cycles_from(min(opened), max(opened)),
                  all(is_near(n, 544, 0.1) for n in opened)),
                 ("two-phase makes it only 10 % faster than the chain",
                  f"at most {100 * gained:.1f} %", is_near(gained, 0.1, 0.5)),
