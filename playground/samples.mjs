@@ -39,10 +39,17 @@ export function commandsOf(readme) {
   return pairs;
 }
 
+/** The folders in the order of the table of samples/README.md, which begins with the first steps. */
+function orderedFolders(folder) {
+  const table = readFileSync(join(folder, "README.md"), "utf8").matchAll(/^\| \[([\w-]+)\]\(/gm);
+  const order = Array.from(table, ([, name]) => name);
+  return order.concat(readdirSync(folder).sort().filter((name) => !order.includes(name)));
+}
+
 /** The samples that a page can offer: those whose commands need nothing but the two tools. */
 export function collectSamples(folder) {
   const samples = [];
-  for (const name of readdirSync(folder).sort()) {
+  for (const name of orderedFolders(folder)) {
     const readme = join(folder, name, "README.md");
     for (const { compile, run } of commandsOf(readme)) {
       const prefix = `samples/${name}/`;

@@ -55,6 +55,7 @@ def test_the_page_offers_samples_that_compile(tmp_path):
     samples = json.loads(ran.out)
     titles = [s["title"] for s in samples]
     assert len(titles) >= 10 and len(set(titles)) == len(titles)
+    assert titles[:3] == ["hello-wavelet", "data-task", "packets"], "the order of samples/README.md"
     for sample in samples:
         folder = tmp_path / sample["title"].replace(": ", "-")
         for path, text in sample["files"].items():
