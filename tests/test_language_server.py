@@ -182,6 +182,35 @@ def test_a_program_by_csl_json(client, tmp_path):
     assert "type `u16`" in hover(client, doc, "rows")
 
 
+@pytest.mark.parametrize("text, line, message", [
+    ('{"programs": [\n  {"layout": }\n]}', 1, "csl.json cannot be read: "),
+    ("[]", 0, "csl.json needs 'programs', a list"), ('{"programs": 3}', 0, "csl.json needs 'programs'"),
+    ('{"programs": [{}]}', 0, "a program needs 'layout'"),
+    ('{"programs": [{"layout": "layout.csl", "options": "--arch=wse3"}]}', 0,
+     "'options' of layout.csl must be a list of texts"),
+    ('{"programs": [{"layout": "layout.csl", "options": [3]}]}', 0,
+     "'options' of layout.csl must be a list of texts"),
+    ('{"programs": [{"layout": "layout.csl"}], "profile": "p"}', 0, "csl.json has no key 'profile'"),
+    ('{"programs": [{"layout": "layout.csl", "profile": 3}]}', 0,
+     "'profile' of layout.csl must be the name of a file")])
+def test_a_mistake_in_csl_json_is_shown_there_until_it_is_mended(client, tmp_path, text, line, message):
+    shutil.copytree(GEMV, tmp_path / "gemv")
+    project = tmp_path / "gemv" / "csl.json"
+    project.write_text(text)
+    client.open(tmp_path / "gemv" / "pe.csl")
+
+    def shown():
+        while project not in client.published:
+            client.take()
+        return client.published.pop(project)[1]
+
+    wrong, = shown()
+    assert wrong["range"]["start"]["line"] == line and wrong["message"].startswith(message)
+    project.write_text(json.dumps({"programs": [{"layout": "layout.csl", "options": OPTIONS}]}))
+    client.notify("workspace/didChangeWatchedFiles", {"changes": []})
+    assert shown() == []
+
+
 def test_a_file_alone_is_checked_alone(client, tmp_path):
     path = tmp_path / "alone.csl"
     path.write_text("param n: u16;\nexport var x = @zeros([n]u16);\nexport var y: u16 = true;\n")

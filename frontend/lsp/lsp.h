@@ -112,8 +112,9 @@ typedef struct {
   char **argv;             /* stb_ds: the arguments of cslc, without the output */
 } ProgramCall;
 /* The calls of cslc in the csl.json or commands*.sh of the file's folder or one above, or of
- * layout.csl beside the file; stb_ds. */
-ProgramCall *project_calls(const char *path);
+ * layout.csl beside the file; stb_ds.  *mistakes gets, by path, what is wrong in each csl.json that
+ * was read: a list of messages of the protocol, empty if nothing is. */
+ProgramCall *project_calls(const char *path, json_t *mistakes);
 ProgramCall project_alone(const char *path);
 void project_call_free(ProgramCall *call);
 

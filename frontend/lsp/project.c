@@ -130,30 +130,85 @@ static void read_scripts(const char *folder, ProgramCall **calls)
 
 /* ---- csl.json ------------------------------------------------------------------------------ */
 
-/* {"programs": [{"layout": "layout.csl", "options": ["--arch=wse3", ...], "profile": ...}, ...]} */
-static void read_project(const char *folder, ProgramCall **calls)
+/* Takes the text, which is from malloc. */
+static void add_mistake(json_t *messages, int line, char *text)
 {
-  char *path = base_print("%s/csl.json", folder);
-  json_t *project = json_load_file(path, 0, NULL), *program;
-  size_t i, k;
-  free(path);
-  json_array_foreach(json_object_get(project, "programs"), i, program) {
-    const char *layout = json_string_value(json_object_get(program, "layout"));
-    json_t *option;
-    if (!layout || arrlenu(*calls) >= MOST_CALLS)
-      continue;
-    ProgramCall call = {.folder = base_print("%s", folder)};
-    arrput(call.argv, base_print("%s", layout));
-    const char *profile = json_string_value(json_object_get(program, "profile"));
-    if (profile)
-      call.profile = base_print("%s", profile);
-    json_array_foreach(json_object_get(program, "options"), k, option)
-      if (json_is_string(option))
-        arrput(call.argv, base_print("%s", json_string_value(option)));
-    drop_output(call.argv);
-    arrput(*calls, call);
+  json_array_append_new(messages, json_pack(
+    "{s:{s:{s:i,s:i},s:{s:i,s:i}},s:i,s:s,s:o}", "range", "start", "line", line, "character", 0,
+    "end", "line", line, "character", 0, "severity", 1, "source", "csl-ls", "message",
+    base_json_text(text)));
+  free(text);
+}
+
+static void check_keys(const json_t *object, const char *const *known, const char *where,
+                       json_t *messages)
+{
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+    size_t i = 0;
+    while (known[i] && strcmp(known[i], key) != 0)
+      i++;
+    if (!known[i])
+      add_mistake(messages, 0, base_print("%s has no key '%s'", where, key));
   }
+}
+
+static void read_program(const json_t *program, const char *folder, ProgramCall **calls,
+                         json_t *messages)
+{
+  static const char *const keys[] = {"layout", "options", "profile", NULL};
+  const char *layout = json_string_value(json_object_get(program, "layout"));
+  const json_t *options = json_object_get(program, "options"), *option;
+  const json_t *profile = json_object_get(program, "profile");
+  size_t i;
+  if (!layout) {
+    add_mistake(messages, 0, base_print("a program needs 'layout', the name of its main file"));
+    return;
+  }
+  check_keys(program, keys, "a program", messages);
+  if (options && !json_is_array(options))
+    add_mistake(messages, 0, base_print("'options' of %s must be a list of texts", layout));
+  if (profile && !json_is_string(profile))
+    add_mistake(messages, 0, base_print("'profile' of %s must be the name of a file", layout));
+  ProgramCall call = {.folder = base_print("%s", folder)};
+  arrput(call.argv, base_print("%s", layout));
+  if (json_is_string(profile))
+    call.profile = base_print("%s", json_string_value(profile));
+  json_array_foreach(options, i, option)
+    if (json_is_string(option))
+      arrput(call.argv, base_print("%s", json_string_value(option)));
+    else
+      add_mistake(messages, 0, base_print("'options' of %s must be a list of texts", layout));
+  drop_output(call.argv);
+  arrput(*calls, call);
+}
+
+/* {"programs": [{"layout": "layout.csl", "options": ["--arch=wse3", ...], "profile": ...}, ...]} */
+static void read_project(const char *folder, ProgramCall **calls, json_t *mistakes)
+{
+  static const char *const keys[] = {"programs", NULL};
+  char *path = base_print("%s/csl.json", folder);
+  json_error_t error;
+  json_t *project = json_load_file(path, 0, &error), *messages = json_array(), *program;
+  const json_t *programs = json_object_get(project, "programs");
+  size_t i;
+  if (!project && access(path, F_OK) == 0)
+    add_mistake(messages, error.line > 0 ? error.line - 1 : 0,
+                base_print("csl.json cannot be read: %s", error.text));
+  else if (project && !json_is_array(programs))
+    add_mistake(messages, 0, base_print("csl.json needs 'programs', a list such as [{\"layout\": "
+                                        "\"layout.csl\", \"options\": [\"--arch=wse3\"]}]"));
+  if (json_is_object(project))
+    check_keys(project, keys, "csl.json", messages);
+  json_array_foreach(programs, i, program)
+    if (arrlenu(*calls) < MOST_CALLS)
+      read_program(program, folder, calls, messages);
+  if (project || json_array_size(messages))
+    json_object_set(mistakes, path, messages);
+  json_decref(messages);
   json_decref(project);
+  free(path);
 }
 
 static void add_layout_beside(const char *folder, ProgramCall **calls)
@@ -164,12 +219,12 @@ static void add_layout_beside(const char *folder, ProgramCall **calls)
   free(layout);
 }
 
-ProgramCall *project_calls(const char *path)
+ProgramCall *project_calls(const char *path, json_t *mistakes)
 {
   ProgramCall *calls = NULL;
   char *own = path_folder(path), *folder = base_print("%s", own);
   for (int up = 0; up <= MOST_FOLDERS_UP && arrlenu(calls) == 0; up++) {
-    read_project(folder, &calls);
+    read_project(folder, &calls, mistakes);
     if (arrlenu(calls) == 0)
       read_scripts(folder, &calls);
     char *above = path_folder(folder);

@@ -712,11 +712,29 @@ static void restart_readers(Server *s, const char *path)
       start_child(s, s->programs[i]);
 }
 
+/* What is wrong in a csl.json, if the client does not have these messages already. */
+static void publish_project(Server *s, const char *path, json_t *messages)
+{
+  const json_t *before = json_object_get(s->published, path);
+  if (before ? json_equal(messages, before) : json_array_size(messages) == 0)
+    return;
+  char *uri = path_uri(path);
+  json_object_set(s->published, path, messages);
+  send_notification(s, "textDocument/publishDiagnostics",
+                    json_pack("{s:o,s:O}", "uri", base_json_text(uri), "diagnostics", messages));
+  free(uri);
+}
+
 static void find_programs(Server *s, const char *path)
 {
-  ProgramCall *calls = project_calls(path);
+  json_t *mistakes = json_object(), *messages;
+  const char *project;
+  ProgramCall *calls = project_calls(path, mistakes);
   for (size_t i = 0; i < arrlenu(calls); i++)
     add_program(s, calls[i], false);
+  json_object_foreach(mistakes, project, messages)
+    publish_project(s, project, messages);
+  json_decref(mistakes);
   arrfree(calls);
   settle_alone(s);
 }
