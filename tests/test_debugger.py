@@ -148,6 +148,10 @@ MISTAKES = {
     "frobnicate": "there is no command 'frobnicate'", "break nowhere": "no tile has a function",
     "break pe.csl:9999": "no tile has code at line 9999", "break": "a place is missing",
     "break scale @7,7": "is no tile or region", "break wavelet 99": "no tile has it",
+    "break task nowhere": "no tile has a task 'nowhere'",
+    "break scale if": "a condition is missing behind 'if'",
+    "enable": "the number of a breakpoint is missing", "print /x table": "is no number",
+    "list 99999": "pe.csl' has ",
     "print nope": "there is no 'nope' here; parameters and constants have no place in a tile",
     "print table[7, 0]": "index 7 is outside",
     "print (1 + ": "a value is missing", "print 1 / 0": "division by zero",
@@ -163,6 +167,13 @@ MISTAKES = {
 def test_mistakes_have_answers(session, command):
     session.compile(LAYOUT, PE)
     assert MISTAKES[command] in session.answers([command, "quit"], "--launch=main(2)")[0]
+
+
+def test_a_count_of_hits_is_a_number(session):
+    session.compile(LAYOUT, PE)
+    out = session.answers(["break scale", "ignore 1 -3", "ignore 1 2", "info breakpoints", "quit"],
+                          "--launch=main(2)")
+    assert out[1] == "'-3' is no number\n" and "stops after 2" in out[3]
 
 
 def test_a_variable_of_another_tile_is_found_there(tmp_path):

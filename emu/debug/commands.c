@@ -209,7 +209,9 @@ static void run_watch(Debugger *d, const char *rest)
 static Break *find_break(Debugger *d, const char *rest)
 {
   uint64_t number;
-  if (!read_count(d, rest, &number, 0))
+  if (!*rest)
+    fprintf(d->out, "the number of a breakpoint is missing\n");
+  if (!*rest || !read_count(d, rest, &number, 0))
     return NULL;
   Break *b = number <= d->last_number ? stops_find(d, (unsigned)number) : NULL;
   if (!b)
@@ -243,16 +245,16 @@ static void run_enable(Debugger *d, const char *rest)
 
 static void run_ignore(Debugger *d, const char *rest)
 {
-  char number[32];
-  unsigned long long count;
-  if (sscanf(rest, "%31s %llu", number, &count) != 2) {
+  char number[32], times[32];
+  uint64_t count;
+  if (sscanf(rest, "%31s %31s", number, times) != 2) {
     fprintf(d->out, "ignore NUMBER COUNT\n");
     return;
   }
   Break *b = find_break(d, number);
-  if (b) {
+  if (b && read_count(d, times, &count, 0)) {
     b->rule = HITS_AFTER;
-    b->count = b->hits + count;
+    b->count = count < UINT64_MAX - b->hits ? b->hits + count : UINT64_MAX;
   }
 }
 
@@ -342,7 +344,7 @@ static void run_print(Debugger *d, const char *rest)
   EvalContext e = evaluator_of(d, &frames);
   EvalValue v;
   bool hex = strncmp(rest, "/x ", 3) == 0;
-  if (!evaluate_text(&e, rest + (hex ? 3 : 0), &v)) {
+  if (!evaluate_text(&e, rest + (hex ? 3 : 0), &v) || (hex && !evaluate_number(&e, &v))) {
     fprintf(d->out, "%s\n", e.why);
     return;
   }
@@ -369,12 +371,14 @@ static void run_set(Debugger *d, const char *rest)
     return;
   }
   snprintf(left, sizeof left, "%.*s", (int)(equals - rest), rest);
+  for (size_t n = strlen(left); n && left[n - 1] == ' '; n--)
+    left[n - 1] = 0;
   if (!evaluate_text(&e, left, &place) || !evaluate_text(&e, equals + 1, &value) ||
       !evaluate_assign(&e, &place, &value)) {
     fprintf(d->out, "%s\n", e.why);
     return;
   }
-  fprintf(d->out, "%s= ", left);
+  fprintf(d->out, "%s = ", left);
   evaluate_print(&e, &place, d->out);
   fputc('\n', d->out);
 }
@@ -423,7 +427,7 @@ static void print_lines(Debugger *d, const char *file, uint32_t line)
   char *text = file_read_all(file, &length);
   uint32_t number = 1, first = line > LISTED_LINES / 2 ? line - LISTED_LINES / 2 : 1;
   if (!text) {
-    fprintf(d->out, "cannot read '%s'\n", file);
+    fprintf(d->out, *file ? "cannot read '%s'\n" : "no source is known here%s\n", file);
     return;
   }
   for (size_t i = 0; i < length && number < first + LISTED_LINES; number++) {
@@ -435,6 +439,8 @@ static void print_lines(Debugger *d, const char *file, uint32_t line)
               text + i);
     i = end + 1;
   }
+  if (number <= first)
+    fprintf(d->out, "'%s' has %u lines\n", file, number - 1);
   free(text);
 }
 
@@ -443,9 +449,10 @@ static void run_list(Debugger *d, const char *rest)
   Frames frames;
   evaluator_of(d, &frames);
   const ClassCode *cls = program_class(d->program, d->tile);
-  const char *file = frames.n ? frames.all[d->frame].file : cls ? cls->image->source : "";
+  bool has_place = frames.n && *frames.all[d->frame].file;
+  const char *file = has_place ? frames.all[d->frame].file : cls ? cls->image->source : "";
   uint64_t line;
-  if (read_count(d, rest, &line, frames.n ? frames.all[d->frame].line : 1))
+  if (read_count(d, rest, &line, has_place ? frames.all[d->frame].line : 1))
     print_lines(d, file, line < UINT32_MAX ? (uint32_t)line : UINT32_MAX);
 }
 

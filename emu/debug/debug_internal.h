@@ -52,6 +52,8 @@ bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint
 bool evaluate_truth(const EvalContext *e, const EvalValue *value);
 /* As a 64-bit number; floats are cut off. */
 int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
+/* A number, or a pointer; false with the reason in the context: an array, a struct, ... */
+bool evaluate_number(EvalContext *e, const EvalValue *value);
 
 /* ---- stops.c: breakpoints ------------------------------------------------------------------ */
 

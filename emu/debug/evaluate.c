@@ -123,6 +123,12 @@ int64_t evaluate_integer(const EvalContext *e, const EvalValue *value)
   return v.number > -9e18 && v.number < 9e18 ? (int64_t)v.number : 0;
 }
 
+bool evaluate_number(EvalContext *e, const EvalValue *value)
+{
+  EvalValue v = *value;
+  return load_number(e, &v);
+}
+
 bool evaluate_truth(const EvalContext *e, const EvalValue *value)
 {
   EvalValue v = *value;

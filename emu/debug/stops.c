@@ -44,6 +44,10 @@ static bool split_pieces(Debugger *d, const char *text, BreakText *out)
     out->condition = condition + (condition == out->all ? 3 : 4);
     *condition = 0;
   }
+  size_t length = strlen(out->all);
+  if ((condition && !out->condition[strspn(out->condition, " ")]) ||
+      (length >= 3 && strcmp(out->all + length - 3, " if") == 0))
+    return refuse_break(d, "a condition is missing behind 'if'");
   char *region = strchr(out->all, '@');
   if (region) {
     *region++ = 0;
@@ -271,6 +275,20 @@ static Break *place_watch(Debugger *d, Break *b, const BreakSpec *spec)
   return b;
 }
 
+/* NAME or number; none: any task. */
+static Break *place_task(Debugger *d, Break *b, const char *place)
+{
+  const Image *image = d->program->image;
+  bool is_there = strspn(place, "0123456789") == strlen(place);
+  for (uint32_t c = 0; c < image->n_classes && !is_there; c++)
+    for (uint32_t i = 0; i < image->classes[c].n_tasks && !is_there; i++) {
+      const char *name = image->classes[c].tasks[i].name;
+      is_there = name && strcmp(name, place) == 0;
+    }
+  snprintf(b->task, sizeof b->task, "%s", place);
+  return is_there ? b : refuse_break(d, "no tile has a task '%s'", place);
+}
+
 static Break *place_break(Debugger *d, Break *b, const BreakSpec *spec)
 {
   const char *place = spec->place;
@@ -278,8 +296,7 @@ static Break *place_break(Debugger *d, Break *b, const BreakSpec *spec)
   case BREAK_CODE:
     return place_code(d, b, spec);
   case BREAK_TASK:
-    snprintf(b->task, sizeof b->task, "%s", place);
-    return b;
+    return place_task(d, b, place);
   case BREAK_SWITCH:
     return find_color(d, place, &b->color) ? b
            : refuse_break(d, "a color is missing, or no tile has it: '%s'", place);
@@ -402,7 +419,8 @@ void stops_print(Debugger *d)
   };
   for (size_t i = 0; i < arrlenu(d->breaks); i++) {
     const Break *b = &d->breaks[i];
-    fprintf(d->out, "%u  %s %s%s, %" PRIu64 " hits", b->number, kinds[b->kind], b->text,
+    fprintf(d->out, "%u  %s%s%s%s, %" PRIu64 " hits", b->number, kinds[b->kind],
+            *b->text ? " " : "", b->text,
             b->disabled ? " (disabled)" : b->temporary ? " (temporary)" : "", b->hits);
     if (b->rule == HITS_AFTER && b->count > b->hits)
       fprintf(d->out, ", stops after %" PRIu64, b->count);
