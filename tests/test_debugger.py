@@ -151,7 +151,7 @@ MISTAKES = {
     "break task nowhere": "no tile has a task 'nowhere'",
     "break scale if": "a condition is missing behind 'if'",
     "enable": "the number of a breakpoint is missing", "print /x table": "is no number",
-    "list 99999": "pe.csl' has ",
+    "list 99999": "pe.csl' has ", "print *p": "what a pointer points to is 'p.*' in CSL",
     "print nope": "there is no 'nope' here; parameters and constants have no place in a tile",
     "print table[7, 0]": "index 7 is outside",
     "print (1 + ": "a value is missing", "print 1 / 0": "division by zero",

@@ -509,6 +509,8 @@ static bool read_primary(Reader *r, EvalValue *v)
       return false;
     return take_text(r, ")") || set_why(r->e, "')' is missing");
   }
+  if (*r->at == '*')
+    return set_why(r->e, "what a pointer points to is '%.20s.*' in CSL", r->at + 1);
   bool is_register = take_text(r, "$");
   if (!read_name(r, name))
     return *r->at ? set_why(r->e, "cannot read '%.20s'", r->at)
