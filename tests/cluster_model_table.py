@@ -7,9 +7,10 @@ import harness
 PAGE = harness.ROOT / "docs" / "cluster.md"
 END = "<!-- end -->"
 WAFERS = [4, 16, 64, 256, 1024]
-COLUMNS = [("all-gather, split", "all-gather", "split"), ("half", "all-gather", "half"),
-           ("line", "all-gather", "line"), ("reduce-scatter", "reduce-scatter", "split"),
-           ("line", "reduce-scatter", "line"),
+COLUMNS = [("all-gather, split", "all-gather", "split"), ("all-gather, half", "all-gather", "half"),
+           ("all-gather, line", "all-gather", "line"),
+           ("reduce-scatter, split", "reduce-scatter", "split"),
+           ("reduce-scatter, line", "reduce-scatter", "line"),
            ("all-reduce", "all-reduce", "split"), ("all-to-all", "all-to-all", "split"),
            ("broadcast", "broadcast", "split")]
 # Over the tiles: columns of workers, elements and arrays of a part for every tile of all wafers.
