@@ -423,6 +423,10 @@ def test_mistakes_have_reasons(plain, dap, request_, args, why):
 @pytest.mark.parametrize("launch, why", [
     ({"program": "/nowhere/p.bin"}, "cannot read program image"), ({}, "no program given"),
     ({"program": "/tmp", "args": ["--frob"]}, "has no option"),
+    ({"program": "x", "args": "--run"}, "'args' is a list of texts"),
+    ({"program": "x", "args": [3]}, "'args' is a list of texts"),
+    ({"program": ["x"]}, "'program' is the name of an image"),
+    ({"program": "x", "cwd": 3}, "'cwd' is the name of a folder"),
     ({"program": "x", "cwd": "/nowhere"}, "cannot be entered")])
 def test_launches_that_fail(dap, launch, why):
     dap.ask("initialize", adapterID="csl")

@@ -26,6 +26,7 @@ typedef struct {
   const char *program; /* NULL: not given */
   const char **args;   /* stb_ds: options and actions of wse-emu */
   const char *folder;  /* where to run; NULL: here */
+  const char *wrong;   /* in these arguments; NULL: nothing */
 } DapLaunch;
 /* Answers requests up to `launch` or `attach`; false: the client has gone.  The texts stay valid
  * until dap_close. */

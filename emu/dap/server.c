@@ -515,6 +515,20 @@ static const char *keep_text(DapServer *s, const char *text)
   return text ? arrlast(s->texts) : NULL;
 }
 
+/* Of another type than it must have; NULL: nothing. */
+static const char *wrong_argument(const json_t *args)
+{
+  const json_t *list = json_object_get(args, "args"), *arg;
+  const json_t *program = json_object_get(args, "program"), *folder = json_object_get(args, "cwd");
+  bool is_list = !list || json_is_null(list) || json_is_array(list);
+  size_t i;
+  json_array_foreach(list, i, arg)
+    is_list = is_list && json_is_string(arg);
+  return !is_list ? "'args' is a list of texts, one for each option or host action"
+         : program && !json_is_string(program) ? "'program' is the name of an image or a folder"
+         : folder && !json_is_string(folder) ? "'cwd' is the name of a folder" : NULL;
+}
+
 static void read_launch(DapServer *s, const json_t *args, DapLaunch *launch)
 {
   enum { MOST_THREADS = 64 };
@@ -525,6 +539,7 @@ static void read_launch(DapServer *s, const json_t *args, DapLaunch *launch)
   launch->program = keep_text(s, arg_text(args, "program", NULL));
   launch->folder = keep_text(s, arg_text(args, "cwd", NULL));
   launch->args = s->args;
+  launch->wrong = wrong_argument(args);
   s->stop_on_entry = arg_truth(args, "stopOnEntry", false);
   json_int_t most = arg_number(args, "maxThreads", MOST_THREADS);
   s->most_threads = most > 0 ? (size_t)most : MOST_THREADS;

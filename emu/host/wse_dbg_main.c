@@ -281,6 +281,13 @@ static WseStatus carry_out_launch(DapServer *server, const DapLaunch *launch, in
   HostCommandTexts texts_of_client = texts;
   HostCommand command;
   WseStatus status;
+  const char *wrong = launch->wrong;
+  if (!wrong && launch->folder && chdir(launch->folder) != 0)
+    wrong = "the folder 'cwd' cannot be entered";
+  if (wrong) {
+    dap_launched(server, wrong);
+    return WSE_USAGE;
+  }
   texts_of_client.out = dap_output(server);
   for (int i = 0; i < argc; i++)
     arrput(all, argv[i]);
@@ -288,20 +295,14 @@ static WseStatus carry_out_launch(DapServer *server, const DapLaunch *launch, in
     arrput(all, (char *)(uintptr_t)launch->program);
   for (size_t i = 0; i < arrlenu(launch->args); i++)
     arrput(all, common_option((char *)(uintptr_t)launch->args[i]));
-  bool is_there = !launch->folder || chdir(launch->folder) == 0;
-  bool ready = is_there && host_command_open(&command, (int)arrlen(all), all, &texts_of_client,
-                                             &status);
-  if (!is_there)
-    dap_launched(server, "the folder 'cwd' cannot be entered");
-  else if (ready)
+  if (host_command_open(&command, (int)arrlen(all), all, &texts_of_client, &status))
     status = run_for_client(server, &command);
   else
     dap_launched(server, status == WSE_OK ? "these arguments run no program"
                                           : session_error(command.session)->message);
-  if (is_there)
-    host_command_close(&command);
+  host_command_close(&command);
   arrfree(all);
-  return is_there ? status : WSE_USAGE;
+  return status;
 }
 
 /* The protocol has standard output alone. */
