@@ -181,8 +181,9 @@ static bool take_cycles(HostOptions *o, const char *value)
   return o->session.has_cycles = true;
 }
 
-/* One word of the list. */
-static bool take_check_word(HostOptions *o, const char *word, size_t length)
+/* One word of the list.  A list has one level, and `off` leaves nothing to look for. */
+static bool take_check_word(HostOptions *o, const char *word, size_t length, unsigned *levels,
+                            unsigned *others)
 {
   static const struct { const char *name; CheckLevel level; unsigned checks; } words[] = {
     {"off", CHECK_OFF, 0}, {"warn", CHECK_WARN, 0}, {"error", CHECK_ERROR, 0},
@@ -192,19 +193,23 @@ static bool take_check_word(HostOptions *o, const char *word, size_t length)
   for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
     if (strlen(words[i].name) != length || memcmp(word, words[i].name, length) != 0)
       continue;
+    bool is_level = words[i].level != CHECK_COUNT;
     o->session.checks |= words[i].checks;
-    if (words[i].level != CHECK_COUNT)
+    *levels += is_level;
+    *others += !is_level;
+    if (is_level)
       o->session.check = words[i].level;
-    return true;
+    return *levels < 2 && (*others == 0 || *levels == 0 || o->session.check != CHECK_OFF);
   }
   return false;
 }
 
 static bool take_check(HostOptions *o, const char *value)
 {
+  unsigned levels = 0, others = 0;
   for (;; value++) {
     size_t length = strcspn(value, ",");
-    if (!take_check_word(o, value, length))
+    if (!take_check_word(o, value, length, &levels, &others))
       return false;
     value += length;
     if (!*value)
@@ -380,7 +385,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_check:
     return take_check(o, value) ||
            bad_value(diags, "--check", value,
-                     "words of off, warn, error, strict, memory, tasks, lengths");
+                     "one of off, warn, error, strict, and words of memory, tasks, lengths, as in "
+                     "warn,tasks; off stands alone");
   case OPTION_check_reads:
     return o->session.check_reads = true;
   case OPTION_check_left:
