@@ -151,6 +151,87 @@ static bool is_written(const Sema *s, const uint8_t *uses, const DsdVariable *v)
          lint_is_exported(s, v->global);
 }
 
+/* ---- writes that keep the elements ----------------------------------------------------------- */
+
+static bool is_place(const Sema *s, const IrFunc *f, IrValue v, const DsdVariable *of)
+{
+  const IrInsn *insn = &f->insns[v.raw];
+  if (of->is_local)
+    return f == &s->ir->funcs[of->func.raw] && ir_value_eq(v, of->place);
+  return insn->op == IR_global_addr && ir_global_eq(insn->u.global, s->globals[of->global].ir);
+}
+
+static PoolId element_of_global(const Sema *s, IrGlobalId global)
+{
+  for (size_t i = 0; i < arrlenu(s->globals); i++)
+    if (ir_global_eq(s->globals[i].ir, global) &&
+        pool_kind(s->pool, s->globals[i].type) == PK_ARRAY_TYPE)
+      return pool_key(s->pool, s->globals[i].type).u.array.element;
+  return POOL(NONE);
+}
+
+/* The type of the elements below the DSD that the declaration gives the variable. */
+static PoolId first_element(const Sema *s, const DsdVariable *v)
+{
+  PoolId value = v->is_local ? POOL(NONE) : s->globals[v->global].init;
+  for (size_t i = 0; i < arrlenu(s->local_dsds) && v->is_local; i++)
+    if (ir_func_eq(s->local_dsds[i].func, v->func) &&
+        ir_value_eq(s->local_dsds[i].place, v->place))
+      value = s->local_dsds[i].value;
+  return (PoolId){pool_key(s->pool, value).u.dsd.element};
+}
+
+/* Does the DSD lie over elements of the type, if the variable's does so far? */
+static bool is_over(const Sema *s, const IrFunc *f, IrValue dsd, const DsdVariable *v,
+                    PoolId element)
+{
+  const IrInsn *insn = &f->insns[lint_held_value(s, f, dsd).raw];
+  for (; insn->op == IR_dsd_set; insn = &f->insns[lint_held_value(s, f, insn->args[0]).raw]) {
+    const IrInsn *base = &f->insns[insn->args[1].raw];
+    if (insn->field == DSRF_BASE)
+      return base->op == IR_global_addr &&
+             pool_eq(element_of_global(s, base->u.global), element);
+  }
+  if (insn->op == IR_dsd_const)
+    return pool_eq(element_of_global(s, insn->u.desc->global), element);
+  return insn->op == IR_load && is_place(s, f, insn->args[0], v);
+}
+
+/* Every store to the variable keeps the type of the elements, and nothing else has its address. */
+static bool keeps_elements_in(const Sema *s, const IrFunc *f, const DsdVariable *v, PoolId element)
+{
+  for (uint32_t i = 1; i < f->n_insns; i++) {
+    const IrInsn *insn = &f->insns[i];
+    bool keeps = insn->op == IR_load ||
+                 (insn->op == IR_store && is_over(s, f, insn->args[1], v, element));
+    for (uint32_t a = 0; a < insn->n_args && !insn->dead; a++)
+      if (is_place(s, f, insn->args[a], v) && (!keeps || a > 0))
+        return false;
+    for (uint32_t t = 0; t < ir_target_count(insn) && !insn->dead; t++)
+      for (uint32_t a = 0; a < insn->u.targets[t].n_args; a++)
+        if (is_place(s, f, insn->u.targets[t].args[a], v))
+          return false;
+  }
+  return true;
+}
+
+static bool keeps_elements(const Sema *s, const DsdVariable *v)
+{
+  const IrModule *ir = s->ir;
+  PoolId element = first_element(s, v);
+  for (uint32_t g = 0; g < ir->n_globals && !v->is_local; g++)
+    for (uint32_t r = 0; r < ir->globals[g].n_relocs; r++)
+      if (!ir->globals[g].relocs[r].is_func &&
+          ir->globals[g].relocs[r].target == s->globals[v->global].ir.raw)
+        return false;
+  for (uint32_t f = 0; f < ir->n_funcs; f++)
+    if (!keeps_elements_in(s, &ir->funcs[f], v, element))
+      return false;
+  return v->is_local || !lint_is_exported(s, v->global);
+}
+
+/* ---- messages that waited -------------------------------------------------------------------- */
+
 static bool is_reached(const Sema *s, const HeldMessages *held)
 {
   if (ir_func_is_none(held->func))
@@ -171,10 +252,11 @@ static void report_held(Sema *s, const uint8_t *uses)
 {
   for (size_t i = 0; i < arrlenu(s->setup->held); i++) {
     const HeldMessages *held = &s->setup->held[i];
-    uint32_t n_unwritten = 0;
-    while (n_unwritten < held->n && !is_written(s, uses, &held->variables[n_unwritten]))
-      n_unwritten++;
-    if (n_unwritten == held->n && is_reached(s, held))
+    uint32_t n_kept = 0;
+    while (n_kept < held->n && (!is_written(s, uses, &held->variables[n_kept]) ||
+                                (held->on_elements && keeps_elements(s, &held->variables[n_kept]))))
+      n_kept++;
+    if (n_kept == held->n && is_reached(s, held))
       diags_put_back(s->diags, held->taken);
   }
 }

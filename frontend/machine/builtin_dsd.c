@@ -835,7 +835,7 @@ Operand builtin_increment_dsd_offset(Sema *s, const NodeBuiltinCall *call, Span 
   if (pool_eq(over, POOL(F32)) && type_bytes(s->pool, over) != bytes)
     diag_offset_width(s->diags, call->args.at[2]->span, element, over);
   if (from.n > 0)
-    dsd_hold_messages(s, mark, &from);
+    dsd_hold_messages(s, mark, &from, REST_ON_ELEMENTS);
   if (n.known && dsd_is_comptime(s, dsd)) {
     IrDesc desc = desc_of(s, dsd);
     desc.desc.base = (uint16_t)(desc.desc.base + n.value * (int64_t)bytes);

@@ -588,20 +588,27 @@ static MovedElements moved_elements(const Sema *s, const DsdOp *op)
 
 /* The width of the elements comes from the operation, not from the DSD.  Integers are left alone
  * while they fit into the array: buffers of integers hold anything. */
+static bool is_of_other_width(const Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
+{
+  PoolId element = o->kind == IRV_DSD ? dsd_element(s, o->value) : POOL(NONE);
+  return is_float_width(op, elem) && dsd_is_over_floats(s, element) &&
+         type_bytes(s->pool, element) != vec_elem_bytes(elem);
+}
+
 static void warn_of_width(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
 {
-  if (o->kind != IRV_DSD)
+  if (!is_of_other_width(s, op, o, elem))
     return;
-  unsigned bytes = vec_elem_bytes(elem);
-  PoolId element = dsd_element(s, o->value);
-  bool is_other = is_float_width(op, elem) && dsd_is_over_floats(s, element) &&
-                  type_bytes(s->pool, element) != bytes;
-  if (is_other) {
-    diag_float_width(s->diags, o->node->span, op->name, 8 * bytes, element);
-    diag_float_width_help(s->diags, o->node->span);
-  } else {
-    dsd_warn_of_reach(s, o->value, op->name, bytes, moved_elements(s, op), o->node->span);
-  }
+  diag_float_width(s->diags, o->node->span, op->name, 8 * vec_elem_bytes(elem),
+                   dsd_element(s, o->value));
+  diag_float_width_help(s->diags, o->node->span);
+}
+
+static void warn_of_reach(Sema *s, const DsdOp *op, const OpOperand *o, VecElem elem)
+{
+  if (o->kind == IRV_DSD && !is_of_other_width(s, op, o, elem))
+    dsd_warn_of_reach(s, o->value, op->name, vec_elem_bytes(elem), moved_elements(s, op),
+                      o->node->span);
 }
 
 /* Mostly a quotient that has become 0: the operation is over at once, and nothing else says so. */
@@ -641,12 +648,18 @@ static void warn_of_index(Sema *s, const DsdOp *op)
     diag_index_not_used(s->diags, op->settings.span, op->name);
 }
 
-static void warn_of_operands(Sema *s, const DsdOp *op)
+static void warn_of_widths(Sema *s, const DsdOp *op)
 {
-  const VecOpInfo *info = &vecops[op->row->op];
-  warn_of_width(s, op, &op->dest, info->dst);
+  warn_of_width(s, op, &op->dest, vecops[op->row->op].dst);
   warn_of_width(s, op, &op->src0, slot_elem(op, 0));
   warn_of_width(s, op, &op->src1, slot_elem(op, 1));
+}
+
+static void warn_of_values(Sema *s, const DsdOp *op)
+{
+  warn_of_reach(s, op, &op->dest, vecops[op->row->op].dst);
+  warn_of_reach(s, op, &op->src0, slot_elem(op, 0));
+  warn_of_reach(s, op, &op->src1, slot_elem(op, 1));
   warn_of_nothing(s, &op->dest);
   warn_of_nothing(s, &op->src0);
   warn_of_nothing(s, &op->src1);
@@ -665,8 +678,11 @@ static void warn_of_variables(Sema *s, DsdOp op)
   size_t mark = diags_mark(s->diags);
   if (lies_in_constant(s, &op.dest))
     diag_writes_constant(s->diags, op.dest.node->span, op.name);
-  warn_of_operands(s, &op);
-  dsd_hold_messages(s, mark, &from);
+  warn_of_values(s, &op);
+  dsd_hold_messages(s, mark, &from, REST_ON_VALUES);
+  mark = diags_mark(s->diags);
+  warn_of_widths(s, &op);
+  dsd_hold_messages(s, mark, &from, REST_ON_ELEMENTS);
 }
 
 static bool pointer_error(Sema *s, const DsdOp *op)
@@ -702,8 +718,9 @@ static bool check_op(Sema *s, DsdOp *op)
   }
   const VecOpInfo *info = &vecops[op->row->op];
   size_t mark = diags_mark(s->diags);
-  warn_of_operands(s, op);
-  dsd_hold_messages(s, mark, &(DsdVariables){0});
+  warn_of_widths(s, op);
+  warn_of_values(s, op);
+  dsd_hold_messages(s, mark, &(DsdVariables){0}, REST_ON_VALUES);
   warn_of_variables(s, *op);
   if (!fifo_holds(s, op, &op->dest, info->dst) || !fifo_holds(s, op, &op->src1, info->src))
     return false;

@@ -36,8 +36,10 @@ typedef struct { uint32_t n; DsdVariable at[MOST_DSD_VARIABLES]; } DsdVariables;
 /* What a DSD that was read from a variable is if nothing writes the variable after its declaration;
  * the variable joins `from`.  Any other operand as it is. */
 Operand dsd_presume(const Sema *s, Operand o, DsdVariables *from);
-/* Messages since `mark` rest on that: they wait until the whole program is known. */
-void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from);
+/* Messages since `mark` rest on that, or only on the type of the elements below the DSDs: they wait
+ * until the whole program is known. */
+typedef enum { REST_ON_VALUES, REST_ON_ELEMENTS } HeldFor;
+void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from, HeldFor held_for);
 
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);

@@ -70,7 +70,7 @@ Operand dsd_presume(const Sema *s, Operand o, DsdVariables *from)
   return o;
 }
 
-void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from)
+void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from, HeldFor held_for)
 {
   if (from->n == 0 && (!s->ir || ir_func_is_none(s->b.func) || s->setup->held_are_told))
     return;
@@ -79,6 +79,6 @@ void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from)
     return;
   DsdVariable *variables = arena_many(s->arena, DsdVariable, from->n + 1);
   memcpy(variables, from->at, from->n * sizeof *variables);
-  arrput(s->setup->held,
-         ((HeldMessages){s->b.func, s->b.block, from->n, variables, taken}));
+  arrput(s->setup->held, ((HeldMessages){s->b.func, s->b.block, held_for == REST_ON_ELEMENTS,
+                                         from->n, variables, taken}));
 }

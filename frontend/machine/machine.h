@@ -99,10 +99,11 @@ typedef struct {
  * one does. */
 typedef struct { uint64_t key; const TakenDiags *taken; } NotedTask;
 /* Messages about an operation, which count if a run can come to its block and nothing writes any of
- * the variables. */
+ * the variables; `on_elements`: a write that leaves a DSD over such elements does not count. */
 typedef struct {
   IrFuncId func;
   IrBlockId block;
+  bool on_elements;
   uint32_t n;
   const DsdVariable *variables;
   const TakenDiags *taken;
