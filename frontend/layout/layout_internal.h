@@ -36,14 +36,14 @@ void lint_rows(Sema *s);
 
 /* Warns of tasks of the module that nothing in the program names. */
 void lint_tasks(Sema *s, const ModuleInstance *m);
-/* What was found about a task of that key; NULL: in some class it is in order. */
-typedef struct { uint64_t key; const TakenDiags *value; } ClassesTask;
-typedef struct { ClassesTask *data, *local; } NotedTasks;   /* stb_ds maps */
+/* What was found about a need of that key; NULL: in some class it is met. */
+typedef struct { uint64_t key; const TakenDiags *value; } ClassesNeed;
+typedef struct { ClassesNeed *data, *local, *queues, *tasks; } NotedNeeds;   /* stb_ds maps */
 /* Notes which local tasks no code of the tile activates. */
 void lint_note_local_tasks(Sema *s);
 /* After the analysis of a class. */
-void lint_collect_tasks(const Sema *s, NotedTasks *tasks);
-void lint_report_tasks(Diags *diags, const NotedTasks *tasks);
+void lint_collect_needs(const Sema *s, NotedNeeds *needs);
+void lint_report_needs(Diags *diags, const NotedNeeds *needs);
 
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 

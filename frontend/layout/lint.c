@@ -794,29 +794,83 @@ void lint_queue_colors(Sema *s)
   }
 }
 
-static void warn_uninitialized(const Overlaps *o, const Uses *used)
+static void warn_uninitialized(const Sema *s, Span at, bool is_output, unsigned q)
 {
-  for (int is_output = 0; is_output < 2; is_output++)
-    for (unsigned q = 0; q < MAX_QUEUES; q++)
-      if (has_loc(used->queue[is_output][q]) && !code_may_bind(o->s, is_output, q) &&
-          !setup_queue_is_initialised(o->s, is_output, q)) {
-        const char *direction = is_output ? "output" : "input";
-        Span at = loc_span(o, used->queue[is_output][q]);
-        diag_queue_not_initialized(o->s->diags, at, direction, q);
-        diag_queue_init_form(o->s->diags, at, direction, q);
-      }
+  const char *direction = is_output ? "output" : "input";
+  if (code_may_bind(s, is_output, q) || setup_queue_is_initialised(s, is_output, q))
+    return;
+  diag_queue_not_initialized(s->diags, at, direction, q);
+  diag_queue_init_form(s->diags, at, direction, q);
 }
 
-static void warn_unbound(const Overlaps *o, const Uses *used)
+static void warn_unbound(Sema *s, Span at, unsigned id)
+{
+  const TaskSlot *slot = &s->setup->tasks[id];
+  if (slot->kind == TASK_LOCAL || id == sema_machine(s)->teardown_task)
+    return;
+  diag_activated_without_task(s->diags, at, id);
+  if (slot->kind == TASK_DATA)
+    diag_started_by_wavelets(s->diags, at, sema_text(s, slot->name));
+}
+
+static void warn_unmet(const Overlaps *o, const Uses *used)
 {
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
-    if (has_loc(used->task[id]) && o->s->setup->tasks[id].kind != TASK_LOCAL &&
-        id != sema_machine(o->s)->teardown_task) {
-      const TaskSlot *slot = &o->s->setup->tasks[id];
-      diag_activated_without_task(o->s->diags, loc_span(o, used->task[id]), id);
-      if (slot->kind == TASK_DATA)
-        diag_started_by_wavelets(o->s->diags, loc_span(o, used->task[id]),
-                                 sema_text(o->s, slot->name));
+    if (has_loc(used->task[id]))
+      warn_unbound(o->s, loc_span(o, used->task[id]), id);
+  for (int is_output = 0; is_output < 2; is_output++)
+    for (unsigned q = 0; q < MAX_QUEUES; q++)
+      if (has_loc(used->queue[is_output][q]))
+        warn_uninitialized(o->s, loc_span(o, used->queue[is_output][q]), is_output, q);
+}
+
+/* ---- what an operation behind a condition needs ---------------------------------------------- */
+
+static void note_queue(Sema *s, Span at, unsigned queue)
+{
+  size_t mark = diags_mark(s->diags);
+  warn_uninitialized(s, at, queue >= MAX_QUEUES, queue % MAX_QUEUES);
+  uint64_t key = (uint64_t)at.off * (2 * MAX_QUEUES) + queue;
+  arrput(s->setup->queues_needed, ((NotedNeed){key, diags_take(s->diags, mark)}));
+}
+
+static void note_task(Sema *s, Span at, unsigned id)
+{
+  size_t mark = diags_mark(s->diags);
+  warn_unbound(s, at, id);
+  uint64_t key = (uint64_t)at.off * MAX_TASK_IDS + id;
+  arrput(s->setup->tasks_needed, ((NotedNeed){key, diags_take(s->diags, mark)}));
+}
+
+/* Tiles of the same code may meet the condition and have what the operation needs: it is missing if
+ * it is in all classes.  The library's callers may leave a part of a module unused. */
+static void note_needs(Sema *s, const IrFunc *f, const IrInsn *insn)
+{
+  Taken taken = {.queue = {-1, -1, -1}};
+  const IrInsn *id = insn->op == IR_activate ? &f->insns[insn->args[0].raw] : NULL;
+  if (!has_loc(insn->loc) || fabric_is_in_library(s, fabric_user_span(s, insn->loc)))
+    return;
+  if (id && id->op == IR_const)
+    taken.tasks = UINT64_C(1) << id->imm % MAX_TASK_IDS;
+  else if (insn->op != IR_vec || !taken_by(s, f, insn, &taken))
+    return;
+  Span at = s->ir->locs[insn->loc.raw].span;
+  for (size_t i = 0; i < ARRAY_COUNT(taken.queue); i++)
+    if (taken.queue[i] >= 0)
+      note_queue(s, at, (unsigned)taken.queue[i]);
+  for (unsigned n = 0; n < MAX_TASK_IDS; n++)
+    if (taken.tasks >> n & 1)
+      note_task(s, at, n);
+}
+
+static void note_needs_of(Sema *s, const IrFunc *f)
+{
+  const uint8_t *ways = lint_ways(s, f);
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
+      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
+      if (!insn->dead)
+        note_needs(s, f, insn);
     }
 }
 
@@ -873,12 +927,14 @@ void lint_program(Sema *s)
   const bool *runs = lint_running_functions(s, NULL);
   for (uint32_t f = 0; f < s->ir->n_funcs; f++) {
     function_end(&o, f);
-    if (!runs[f] || !s->ir->funcs[f].address_taken)   /* what calls always do, their callers do */
+    if (!runs[f])
+      continue;
+    note_needs_of(s, &s->ir->funcs[f]);
+    if (!s->ir->funcs[f].address_taken)      /* what calls always do, their callers do */
       continue;
     if (s->session->layout->has_block)
       warn_unrouted(&o, &o.ends[f].used, known);
-    warn_unbound(&o, &o.ends[f].used);
-    warn_uninitialized(&o, &o.ends[f].used);
+    warn_unmet(&o, &o.ends[f].used);
   }
   lint_note_local_tasks(s);
   warn_stopped_counter(s);

@@ -84,7 +84,7 @@ struct Classes {
   bool splits_arrays;
   ClassBlob *blobs;        /* by class */
   UnusedDecl *unused;          /* stb_ds maps; of a check alone */
-  NotedTasks noted;
+  NotedNeeds noted;
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
 };
@@ -469,7 +469,7 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   lint_held_after_errors(s);
   lint_queue_colors(s);
   if (!s->is_refuted)
-    lint_collect_tasks(s, &c->noted);
+    lint_collect_needs(s, &c->noted);
   if (ok) {
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
@@ -872,7 +872,7 @@ bool classes_find(Session *session, Programs *programs)
   form_groups(c);
   bool ok = find_all(c);
   lint_report_unused(session->diags, c->unused);
-  lint_report_tasks(session->diags, &c->noted);
+  lint_report_needs(session->diags, &c->noted);
   sema_destroy(c->evaluator);
   return ok;
 }

@@ -95,9 +95,9 @@ typedef struct {
   uint8_t color;
   const TakenDiags *taken;
 } QueueMessages;
-/* A data task, by where it is bound and its number, and the messages that no queue feeds it; NULL:
- * one does. */
-typedef struct { uint64_t key; const TakenDiags *taken; } NotedTask;
+/* What a class of tiles may lack and another have, by its place and a number, and the messages that
+ * this class lacks it; NULL: it does not. */
+typedef struct { uint64_t key; const TakenDiags *taken; } NotedNeed;
 /* Messages about an operation, which count if a run can come to its block and nothing writes any of
  * the variables; `on_elements`: a write that leaves a DSD over such elements does not count. */
 typedef struct {
@@ -146,8 +146,10 @@ typedef struct MachineSetup {
   HeldMessages *held;                    /* stb_ds arrays */
   bool held_are_told;                    /* what follows is no longer held */
   QueueMessages *held_of_queues;
-  NotedTask *data_task_queues;           /* of wse3; taken: without a color */
-  NotedTask *local_tasks;                /* taken: nothing activates it */
+  NotedNeed *data_task_queues;           /* of wse3; taken: without a color */
+  NotedNeed *local_tasks;                /* taken: nothing activates it */
+  NotedNeed *queues_needed;              /* by operations; taken: not initialised */
+  NotedNeed *tasks_needed;               /* by activations; taken: not bound */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const uint8_t **ways;                  /* lint_runs.c: the same */

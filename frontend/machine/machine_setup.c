@@ -35,6 +35,8 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->held_of_queues);
   arrfree(setup->data_task_queues);
   arrfree(setup->local_tasks);
+  arrfree(setup->queues_needed);
+  arrfree(setup->tasks_needed);
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
@@ -262,7 +264,7 @@ static void note_task_queue(Sema *s, const TaskSlot *task, unsigned id)
     taken = diags_take(s->diags, mark);
   }
   uint64_t key = (uint64_t)task->span.off * MAX_TASK_IDS + id;
-  arrput(s->setup->data_task_queues, ((NotedTask){key, taken}));
+  arrput(s->setup->data_task_queues, ((NotedNeed){key, taken}));
 }
 
 /* Data tasks listen to a queue: their color's on wse2, the one of their number on wse3.  A wse2
