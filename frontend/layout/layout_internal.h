@@ -36,11 +36,35 @@ void lint_rows(Sema *s);
 
 /* Warns of tasks of the module that nothing in the program names. */
 void lint_tasks(Sema *s, const ModuleInstance *m);
-/* What was found about a need of that key; NULL: in some class it is met. */
-typedef struct { uint64_t key; const TakenDiags *value; } ClassesNeed;
-typedef struct { ClassesNeed *data, *local, *queues, *tasks; } NotedNeeds;   /* stb_ds maps */
 /* Notes which local tasks no code of the tile activates. */
 void lint_note_local_tasks(Sema *s);
+
+/* ---- lint_needs.c: what code needs, on its tile or on another one of the same code ----------- */
+
+/* What one operation takes. */
+typedef struct {
+  bool is_async;
+  int queue[3];            /* input queues first, output queues behind; -1: none */
+  int thread;
+  uint32_t colors;         /* a bit each */
+  uint64_t tasks;          /* that it activates when it is done, a bit each */
+} Taken;
+/* False if an operand is not known. */
+bool lint_taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *taken);
+/* The descriptor that an operand is known to be, with the flags set on the way; false if it is
+ * not known, such as one out of a variable that the program writes. */
+bool lint_known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc);
+/* Does code of the program write the register, or one that is known at run time only? */
+bool lint_code_may_set(const IrModule *ir, uint32_t address);
+/* May code of the program give the queue a color? */
+bool lint_code_may_bind(const Sema *s, bool is_output, unsigned q);
+void lint_warn_uninitialized(const Sema *s, Span at, bool is_output, unsigned q);
+void lint_warn_unbound(Sema *s, Span at, unsigned id);
+/* Notes what the operations of a function need that runs, and what of it is not there. */
+void lint_note_needs(Sema *s, const IrFunc *f);
+/* What was found about a need of that key; NULL: in some class it is met. */
+typedef struct { uint64_t key; const TakenDiags *value; } ClassesNeed;
+typedef struct { ClassesNeed *data, *local, *queues, *tasks, *dsrs; } NotedNeeds; /* stb_ds maps */
 /* After the analysis of a class. */
 void lint_collect_needs(const Sema *s, NotedNeeds *needs);
 void lint_report_needs(Diags *diags, const NotedNeeds *needs);

@@ -220,23 +220,6 @@ uint32_t lint_named_streams(Sema *s, bool to_tiles)
   return colors_for_memcpy(s, to_tiles ? "MEMCPYH2D" : "MEMCPYD2H");
 }
 
-/* Does code of the program write the register, or one that is known at run time only? */
-static bool code_may_set(const IrModule *ir, uint32_t address)
-{
-  for (uint32_t n = 0; n < ir->n_funcs; n++) {
-    const IrFunc *f = &ir->funcs[n];
-    for (uint32_t i = 1; i < f->n_insns; i++) {
-      const IrInsn *insn = &f->insns[i];
-      if (insn->dead || insn->op != IR_set_config)
-        continue;
-      const IrInsn *at = &f->insns[insn->args[0].raw];
-      if (at->op != IR_const || at->imm == address)
-        return true;
-    }
-  }
-  return false;
-}
-
 static uint32_t routed_colors(Sema *s)
 {
   uint32_t colors = 0, n_sets;
@@ -245,7 +228,7 @@ static uint32_t routed_colors(Sema *s)
     for (uint32_t k = 0; k < sets[i].n; k++)
       colors |= 1u << sets[i].uses[k].color;
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    if (s->setup->local_color[c] || code_may_set(s->ir, CFG_COLOR_ROUTES + c))
+    if (s->setup->local_color[c] || lint_code_may_set(s->ir, CFG_COLOR_ROUTES + c))
       colors |= 1u << c;
   return colors;
 }
@@ -326,73 +309,6 @@ static bool flow_join(LintFlow *into, const LintFlow *from)
   return memcmp(&before, into, sizeof before) != 0;
 }
 
-/* The descriptor that an operand is known to be, with the flags set on the way; false if it is
- * not known, such as one out of a variable that the program writes. */
-static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc)
-{
-  uint16_t flags = 0;
-  for (;;) {
-    v = lint_held_value(s, f, v);
-    const IrInsn *insn = &f->insns[v.raw];
-    const IrDesc *known = lint_constant_dsd(s, f, v);
-    if (known) {
-      *desc = known->desc;
-      desc->flags |= flags;
-      return true;
-    }
-    if (insn->op != IR_dsd_set)
-      return false;
-    if (insn->field == DSRF_FLAGS) {
-      const IrInsn *value = &f->insns[insn->args[1].raw];
-      if (value->op != IR_const)
-        return false;
-      flags |= (uint16_t)value->imm;
-    }
-    v = insn->args[0];
-  }
-}
-
-/* What one operation takes. */
-typedef struct {
-  bool is_async;
-  int queue[3];            /* index in Uses.queue, flat; -1: none */
-  int thread;
-  uint32_t colors;         /* a bit each */
-  uint64_t tasks;          /* that it activates when it is done, a bit each */
-} Taken;
-
-/* The same choice as the machine's (docs/cycle-model.md, microthreads). */
-static bool taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *taken)
-{
-  const IrVecOperand *order[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
-  bool wse3 = s->session->options->arch == ARCH_WSE3, is_given = false;
-  *taken = (Taken){.queue = {-1, -1, -1}, .thread = -1};
-  for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
-    Descriptor desc;
-    if (order[i]->kind == IRV_DSR)
-      return false;
-    if (order[i]->kind != IRV_DSD || order[i]->is_memory)
-      continue;
-    if (!known_descriptor(s, f, insn->args[order[i]->arg], &desc))
-      return false;
-    if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
-      continue;
-    taken->queue[i] = (desc.kind == DESC_FABOUT ? MAX_QUEUES : 0) + desc.queue % MAX_QUEUES;
-    if (desc.color < MAX_COLORS)
-      taken->colors |= 1u << desc.color;
-    taken->is_async |= (desc.flags & DESC_F_ASYNC) != 0;
-    if (desc.done.kind == ACT_ACTIVATE && desc.done.id_kind == ID_TASK)
-      taken->tasks |= UINT64_C(1) << desc.done.id % MAX_TASK_IDS;
-    if (taken->thread < 0)
-      taken->thread = desc.queue % MAX_MICROTHREADS;
-    if (wse3 && desc.ut_given && !is_given) {
-      taken->thread = desc.ut % MAX_MICROTHREADS;
-      is_given = true;
-    }
-  }
-  return true;
-}
-
 static Span loc_span(const Overlaps *o, IrLocId loc) { return o->s->ir->locs[loc.raw].span; }
 
 static void report_queue(const Overlaps *o, int queue, IrLocId first, IrLocId second)
@@ -416,7 +332,7 @@ static void report_thread(const Overlaps *o, int thread, IrLocId first, IrLocId 
 static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, LintFlow *flow)
 {
   Taken taken;
-  if (!has_loc(insn->loc) || !taken_by(o->s, f, insn, &taken))
+  if (!has_loc(insn->loc) || !lint_taken_by(o->s, f, insn, &taken))
     return;
   IrLocId *running = &flow->running.queue[0][0], *used = &flow->used.queue[0][0];
   bool is_reported = false;
@@ -466,8 +382,8 @@ static void step_dsr_load(const Overlaps *o, const IrFunc *f, const IrInsn *insn
   if (has_loc(*running))
     report_dsr(o, file, number, *running, insn->loc);
   Descriptor desc;
-  bool is_armed = known_descriptor(o->s, f, insn->args[0], &desc) && (desc.flags & DESC_F_ASYNC) &&
-                  desc.done.kind != ACT_NONE;
+  bool is_armed = lint_known_descriptor(o->s, f, insn->args[0], &desc) &&
+                  (desc.flags & DESC_F_ASYNC) && desc.done.kind != ACT_NONE;
   *running = IR_NO_LOC;
   flow->used.dsr[file][number] = insn->loc;
   flow->used.armed[file][number] = is_armed ? insn->loc : IR_NO_LOC;
@@ -748,11 +664,6 @@ static void warn_unrouted(const Overlaps *o, const Uses *used, uint32_t known)
     }
 }
 
-static bool code_may_bind(const Sema *s, bool is_output, unsigned q)
-{
-  return code_may_set(s->ir, (is_output ? CFG_OUTPUT_QUEUE : CFG_INPUT_QUEUE) + q);
-}
-
 static bool is_about(const QueueMessages *held, const Descriptor *d)
 {
   return d->kind == (held->is_output ? DESC_FABOUT : DESC_FABIN) && d->queue == held->queue &&
@@ -788,90 +699,21 @@ void lint_queue_colors(Sema *s)
   const bool *runs = knows_all ? lint_running_functions(s, NULL) : NULL;
   for (size_t i = 0; i < arrlenu(s->setup->held_of_queues); i++) {
     const QueueMessages *held = &s->setup->held_of_queues[i];
-    if (!code_may_bind(s, held->is_output, held->queue) &&
+    if (!lint_code_may_bind(s, held->is_output, held->queue) &&
         (!knows_all || tile_has_dsd(s, held, runs)))
       diags_put_back(s->diags, held->taken);
   }
-}
-
-static void warn_uninitialized(const Sema *s, Span at, bool is_output, unsigned q)
-{
-  const char *direction = is_output ? "output" : "input";
-  if (code_may_bind(s, is_output, q) || setup_queue_is_initialised(s, is_output, q))
-    return;
-  diag_queue_not_initialized(s->diags, at, direction, q);
-  diag_queue_init_form(s->diags, at, direction, q);
-}
-
-static void warn_unbound(Sema *s, Span at, unsigned id)
-{
-  const TaskSlot *slot = &s->setup->tasks[id];
-  if (slot->kind == TASK_LOCAL || id == sema_machine(s)->teardown_task)
-    return;
-  diag_activated_without_task(s->diags, at, id);
-  if (slot->kind == TASK_DATA)
-    diag_started_by_wavelets(s->diags, at, sema_text(s, slot->name));
 }
 
 static void warn_unmet(const Overlaps *o, const Uses *used)
 {
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
     if (has_loc(used->task[id]))
-      warn_unbound(o->s, loc_span(o, used->task[id]), id);
+      lint_warn_unbound(o->s, loc_span(o, used->task[id]), id);
   for (int is_output = 0; is_output < 2; is_output++)
     for (unsigned q = 0; q < MAX_QUEUES; q++)
       if (has_loc(used->queue[is_output][q]))
-        warn_uninitialized(o->s, loc_span(o, used->queue[is_output][q]), is_output, q);
-}
-
-/* ---- what an operation behind a condition needs ---------------------------------------------- */
-
-static void note_queue(Sema *s, Span at, unsigned queue)
-{
-  size_t mark = diags_mark(s->diags);
-  warn_uninitialized(s, at, queue >= MAX_QUEUES, queue % MAX_QUEUES);
-  uint64_t key = (uint64_t)at.off * (2 * MAX_QUEUES) + queue;
-  arrput(s->setup->queues_needed, ((NotedNeed){key, diags_take(s->diags, mark)}));
-}
-
-static void note_task(Sema *s, Span at, unsigned id)
-{
-  size_t mark = diags_mark(s->diags);
-  warn_unbound(s, at, id);
-  uint64_t key = (uint64_t)at.off * MAX_TASK_IDS + id;
-  arrput(s->setup->tasks_needed, ((NotedNeed){key, diags_take(s->diags, mark)}));
-}
-
-/* Tiles of the same code may meet the condition and have what the operation needs: it is missing if
- * it is in all classes.  The library's callers may leave a part of a module unused. */
-static void note_needs(Sema *s, const IrFunc *f, const IrInsn *insn)
-{
-  Taken taken = {.queue = {-1, -1, -1}};
-  const IrInsn *id = insn->op == IR_activate ? &f->insns[insn->args[0].raw] : NULL;
-  if (!has_loc(insn->loc) || fabric_is_in_library(s, fabric_user_span(s, insn->loc)))
-    return;
-  if (id && id->op == IR_const)
-    taken.tasks = UINT64_C(1) << id->imm % MAX_TASK_IDS;
-  else if (insn->op != IR_vec || !taken_by(s, f, insn, &taken))
-    return;
-  Span at = s->ir->locs[insn->loc.raw].span;
-  for (size_t i = 0; i < ARRAY_COUNT(taken.queue); i++)
-    if (taken.queue[i] >= 0)
-      note_queue(s, at, (unsigned)taken.queue[i]);
-  for (unsigned n = 0; n < MAX_TASK_IDS; n++)
-    if (taken.tasks >> n & 1)
-      note_task(s, at, n);
-}
-
-static void note_needs_of(Sema *s, const IrFunc *f)
-{
-  const uint8_t *ways = lint_ways(s, f);
-  for (uint32_t b = 0; b < f->n_blocks; b++)
-    for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
-      const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
-      if (!insn->dead)
-        note_needs(s, f, insn);
-    }
+        lint_warn_uninitialized(o->s, loc_span(o, used->queue[is_output][q]), is_output, q);
 }
 
 /* ---- a counter that nothing starts ----------------------------------------------------------- */
@@ -929,7 +771,7 @@ void lint_program(Sema *s)
     function_end(&o, f);
     if (!runs[f])
       continue;
-    note_needs_of(s, &s->ir->funcs[f]);
+    lint_note_needs(s, &s->ir->funcs[f]);
     if (!s->ir->funcs[f].address_taken)      /* what calls always do, their callers do */
       continue;
     if (s->session->layout->has_block)

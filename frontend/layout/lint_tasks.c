@@ -150,33 +150,3 @@ void lint_note_local_tasks(Sema *s)
     arrput(s->setup->local_tasks, ((NotedNeed){task->span.off, taken}));
   }
 }
-
-static void collect_noted(const NotedNeed *noted, ClassesNeed **needs)
-{
-  for (size_t i = 0; i < arrlenu(noted); i++)
-    if (hmgeti(*needs, noted[i].key) < 0 || noted[i].taken == NULL)
-      hmput(*needs, noted[i].key, noted[i].taken);
-}
-
-void lint_collect_needs(const Sema *s, NotedNeeds *needs)
-{
-  collect_noted(s->setup->data_task_queues, &needs->data);
-  collect_noted(s->setup->local_tasks, &needs->local);
-  collect_noted(s->setup->queues_needed, &needs->queues);
-  collect_noted(s->setup->tasks_needed, &needs->tasks);
-}
-
-static void report_noted(Diags *diags, const ClassesNeed *needs)
-{
-  for (ptrdiff_t i = 0; i < hmlen(needs); i++)
-    if (needs[i].value != NULL)
-      diags_put_back(diags, needs[i].value);
-}
-
-void lint_report_needs(Diags *diags, const NotedNeeds *needs)
-{
-  report_noted(diags, needs->data);
-  report_noted(diags, needs->local);
-  report_noted(diags, needs->queues);
-  report_noted(diags, needs->tasks);
-}

@@ -150,6 +150,7 @@ typedef struct MachineSetup {
   NotedNeed *local_tasks;                /* taken: nothing activates it */
   NotedNeed *queues_needed;              /* by operations; taken: not initialised */
   NotedNeed *tasks_needed;               /* by activations; taken: not bound */
+  NotedNeed *dsrs_needed;                /* by operations; taken: not loaded */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const uint8_t **ways;                  /* lint_runs.c: the same */

@@ -37,6 +37,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->local_tasks);
   arrfree(setup->queues_needed);
   arrfree(setup->tasks_needed);
+  arrfree(setup->dsrs_needed);
 }
 
 /* ---- queues ------------------------------------------------------------------------------ */
