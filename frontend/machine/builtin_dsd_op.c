@@ -326,18 +326,9 @@ static bool op_error(Sema *s, const OpOperand *o, const char *op, const char *wh
 static const char needs_load[] =
   "a circular buffer has to be loaded into a DSR first, with @load_to_dsr_xdsr";
 
-/* A constant's value stands wherever it is named: what was written to it would not be seen. */
-static bool lies_in_constant(Sema *s, const OpOperand *o)
+static bool lies_in_constant(const Sema *s, const OpOperand *o)
 {
-  if (o->kind != IRV_DSD || !dsd_is_comptime(s, o->value))
-    return false;
-  uint32_t number = pool_key(s->pool, o->value.value).u.dsd.desc.global.raw;
-  if (number == IR_NO_ID)
-    return false;
-  const Global *g = &s->globals[number];
-  if (g->decl == IR_NO_ID)
-    return !pool_is_none(g->init);
-  return s->modules[g->decl_module].decls[g->decl].kind == DECL_CONST;
+  return o->kind == IRV_DSD && dsd_lies_in_constant(s, o->value);
 }
 
 static bool check_dest(Sema *s, const OpOperand *o, const char *op)

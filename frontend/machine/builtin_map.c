@@ -59,13 +59,23 @@ static bool map_error(Sema *s, const Node *n, const char *why)
 }
 
 /* A DSD has no type of its own: its elements are what the function declares. */
-static bool element_error(Sema *s, const Node *n, PoolId declared)
+static bool element_error(Sema *s, const Node *n, PoolId declared, const Node *function)
 {
   if (pool_eq(declared, POOL(ANYTYPE)))
-    return map_error(s, n,
+    return map_error(s, function,
                      "the type of the elements is that of the function's parameter or result, and "
                      "a generic function has none; take one with types, such as sqrt_f32");
   return map_error(s, n, "elements are i16, u16, i32, u32, f32 or the 16-bit float");
+}
+
+static void warn_of_constant(Sema *s, const Node *n, Operand dsd)
+{
+  DsdVariables from = {0};
+  size_t mark = diags_mark(s->diags);
+  if (dsd_lies_in_constant(s, dsd_presume(s, dsd, &from)))
+    diag_writes_constant(s->diags, n->span, "map");
+  if (from.n > 0)
+    dsd_hold_messages(s, mark, &from, REST_ON_VALUES);
 }
 
 static bool explicit_dsr(Sema *s, MapPart *part, Operand o, bool is_output)
@@ -100,8 +110,13 @@ static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
     return map_error(s, n, "a FIFO cannot be mapped");
   if (type_is_dsr(o.type))
     return explicit_dsr(s, part, o, is_output);
-  if (!dsd_kind_of(o.type, &kind))
-    return true;
+  if (!dsd_kind_of(o.type, &kind)) {
+    if (pool_kind(s->pool, o.type) != PK_ARRAY_TYPE)
+      return true;
+    map_error(s, n, "an operand is a DSD, a DSR or a single value, not an array");
+    diag_make_dsd(s->diags, n->span);
+    return false;
+  }
   if (is_output && kind == DESC_FABIN)
     return map_error(s, n, "a fabin_dsd can only be read");
   if (!is_output && kind == DESC_FABOUT)
@@ -110,6 +125,8 @@ static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
   if (operand_is_poison(dsd))
     return false;
   part->over = dsd_element(s, o);
+  if (is_output)
+    warn_of_constant(s, n, o);
   if (dsd_is_comptime(s, o) && kind == DESC_MEM1D)
     part->length = pool_key(s->pool, o.value).u.dsd.desc.desc.length;
   part->is_vector = true;
@@ -120,13 +137,14 @@ static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
 }
 
 /* The parameters of the function give the types of the elements. */
-static bool read_signature(Sema *s, Map *map, uint32_t n_given)
+static bool read_signature(Sema *s, const NodeBuiltinCall *call, Map *map)
 {
+  uint32_t n_given = call->args.count - 1;
   PoolKey type = pool_key(s->pool, map->callee.type);
   if (type.kind == PK_POINTER_TYPE)
     type = pool_key(s->pool, type.u.pointer_type.pointee);
   if (type.kind != PK_FN_TYPE || type.u.fn_type.is_task) {
-    diag_map_callback(s->diags, map->at, map->callee.type);
+    diag_map_callback(s->diags, call->args.at[0]->span, map->callee.type);
     return false;
   }
   map->result = type.u.fn_type.result;
@@ -136,6 +154,10 @@ static bool read_signature(Sema *s, Map *map, uint32_t n_given)
     diag_map_arguments(s->diags, map->at, map->n_inputs,
                        map->has_output ? "and one for the result" : "and none for a result",
                        n_given);
+    const Node *last = call->args.at[n_given];
+    if (n_given > 0 && last->kind == ND_STRUCT_INIT)
+      diag_syntax_help(s->diags, last->span,
+                       "@map takes no settings: it has ended when the next statement starts");
     return false;
   }
   for (uint32_t i = 0; i < map->n_inputs; i++)
@@ -186,7 +208,7 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
     map->inputs[i].element = element;
     any |= map->inputs[i].is_vector;
     if (map->inputs[i].is_vector && !is_element_type(s, element))
-      ok = element_error(s, n, element);
+      ok = element_error(s, n, element, call->args.at[0]);
     if (!map->inputs[i].is_vector)
       map->inputs[i].value = sema_coerce(s, map->inputs[i].value, element, n->span);
     ok &= !operand_is_poison(map->inputs[i].value);
@@ -198,7 +220,7 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
     map->output.element = map->result;
     any |= map->output.is_vector;
     if (map->output.is_vector && !is_element_type(s, map->result))
-      ok = element_error(s, n, map->result);
+      ok = element_error(s, n, map->result, call->args.at[0]);
     if (!map->output.is_vector &&
         pool_kind(s->pool, map->output.value.type) != PK_POINTER_TYPE)
       ok = map_error(s, n, "the result goes to a DSD, a dsr_dest or a pointer");
@@ -287,7 +309,7 @@ Operand builtin_map(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
   (void)want;
   Map map = {.at = at};
   map.callee = sema_rvalue(s, call->args.at[0], POOL(NONE));
-  if (operand_is_poison(map.callee) || !read_signature(s, &map, call->args.count - 1) ||
+  if (operand_is_poison(map.callee) || !read_signature(s, call, &map) ||
       !read_operands(s, call, &map))
     return operand_poison();
   IrBlockId head = ir_block_add(s->ir, s->b.func), done = ir_block_add(s->ir, s->b.func);

@@ -41,6 +41,9 @@ Operand dsd_presume(const Sema *s, Operand o, DsdVariables *from);
 typedef enum { REST_ON_VALUES, REST_ON_ELEMENTS } HeldFor;
 void dsd_hold_messages(Sema *s, size_t mark, const DsdVariables *from, HeldFor held_for);
 
+/* Is it known to lie in a constant?  Whatever names the constant has its value: what was written
+ * to it would not be seen. */
+bool dsd_lies_in_constant(const Sema *s, Operand dsd);
 /* The comptime DSD with another descriptor. */
 Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc);
 /* Elements that an operation moves; 0: not known.  A control wavelet may end it before. */

@@ -2,6 +2,19 @@
  * or for fewer of them. */
 #include "frontend/machine/dsd.h"
 
+bool dsd_lies_in_constant(const Sema *s, Operand dsd)
+{
+  if (!dsd_is_comptime(s, dsd))
+    return false;
+  uint32_t number = pool_key(s->pool, dsd.value).u.dsd.desc.global.raw;
+  if (number == IR_NO_ID)
+    return false;
+  const Global *g = &s->globals[number];
+  if (g->decl == IR_NO_ID)
+    return !pool_is_none(g->init);
+  return s->modules[g->decl_module].decls[g->decl].kind == DECL_CONST;
+}
+
 uint32_t descriptor_length(const Descriptor *d)
 {
   if (d->kind != DESC_MEM4D)

@@ -132,6 +132,26 @@ static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *cal
   return true;
 }
 
+/* Errors about the kind of an argument. */
+static const char *const errors_of_kind[] = {
+  "not_a_type", "not_a_struct", "not_an_array_type", "not_a_numeric_array", "not_a_string",
+  "not_a_range", "not_a_bool", "not_a_pointer_type", "needs_pointer", "needs_address",
+  "not_a_queue", "not_a_handler", "not_a_task", "not_a_dsd_type", "not_a_dsr_type", "not_a_dsr",
+  "dsd_argument", "map_callback", "type_mismatch"};
+
+/* What the call looks like, if an argument is of a wrong kind and no other note helps. */
+static void note_usage_of_kind(Sema *s, const NodeBuiltinCall *call)
+{
+  for (uint32_t i = 0; i < call->args.count; i++) {
+    const char *id = diags_bare_error(s->diags, call->args.at[i]->span);
+    for (size_t k = 0; id && k < ARRAY_COUNT(errors_of_kind); k++)
+      if (strcmp(id, errors_of_kind[k]) == 0) {
+        sema_note_usage(s, &call->head);
+        return;
+      }
+  }
+}
+
 Operand sema_builtin(Sema *s, const Node *node, PoolId want)
 {
   const NodeBuiltinCall *call = node_builtin_call(node);
@@ -143,8 +163,11 @@ Operand sema_builtin(Sema *s, const Node *node, PoolId want)
   }
   if (!check_row(s, row, call))
     return operand_poison();
+  size_t errors = diags_error_count(s->diags);
   Operand result = row->handler(s, call, node->span, want);
   result.span = node->span;
+  if (diags_error_count(s->diags) > errors)
+    note_usage_of_kind(s, call);
   return result;
 }
 

@@ -300,6 +300,9 @@ void diags_raise(Diags *diags);
 bool diags_takes_notes(const Diags *diags);
 /* Does the error or warning that was reported last stand in the span? */
 bool diags_last_is_in(const Diags *diags, Span span);
+/* The id of the error that was reported last, if it stands at just this span and has no note but
+ * those of the hook; NULL. */
+const char *diags_bare_error(const Diags *diags, Span span);
 /* The text that, in the place of `span`, would do what the note (or head) recorded last asks for;
  * for editors, in JSON only. */
 void diags_fix(Diags *diags, Span span, const char *text);

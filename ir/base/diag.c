@@ -257,6 +257,17 @@ bool diags_last_is_in(const Diags *diags, Span span)
   return last > 0 && at >= span.off && at <= span.off + span.len;
 }
 
+const char *diags_bare_error(const Diags *diags, Span span)
+{
+  size_t last = diags->drop_notes ? 0 : arrlenu(diags->records);
+  while (last > 0 && diags->records[last - 1]->is_context)
+    last--;
+  const Record *record = last > 0 ? diags->records[last - 1] : NULL;
+  bool is_it = record && record->severity == SEV_ERROR && record->span.off == span.off &&
+               record->span.len == span.len;
+  return is_it ? record->id : NULL;
+}
+
 void diags_fix(Diags *diags, Span span, const char *text)
 {
   if (diags->drop_notes || arrlenu(diags->records) == 0)
