@@ -86,7 +86,8 @@ static bool id_of_task(Sema *s, Operand o, Span span, bool local_only, Action *a
     slot->is_activated |= local_only;
     return only_id(s, func, n, span, action);
   }
-  if (is_misbound(s, func) || !is_task_operand(s, o, span))
+  if (is_misbound(s, func) || sema_has_failed_call(s, s->funcs[func].name) ||
+      !is_task_operand(s, o, span))
     return false;
   bool takes_data = !local_only && node_fn_decl(s->funcs[func].node)->params.count != 0;
   diag_task_not_bound(s->diags, span, sema_text(s, s->funcs[func].name),
@@ -547,7 +548,7 @@ Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Sp
   Operand queue;
   bool is_output;
   int64_t number;
-  if (!queue_operand(s, call->args.at[1], &queue, &is_output) || func == 0 ||
+  if (func == 0 || !queue_operand(s, call->args.at[1], &queue, &is_output) ||
       !sema_int_in(s, queue, 0, MAX_QUEUES - 1, "a queue", call->args.at[1]->span, &number))
     return operand_poison();
   uint32_t *slot = &s->setup->empty_handler[is_output][number];

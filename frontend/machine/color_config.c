@@ -495,8 +495,9 @@ static int read_filter_kind(ConfigReader *r, Settings *set)
     r->ok = false;
     return -1;
   }
+  size_t errors = diags_error_count(r->s->diags);
   int kind = setting_choice(r->s, field, SETTINGS_filter_kind, &r->ok);
-  if (kind < 0 && r->ok)
+  if (kind < 0 && r->ok && diags_error_count(r->s->diags) == errors)
     diag_setting_missing(r->s->diags, field->span, "filter", "kind");
   r->ok &= kind >= 0;
   return r->ok ? kind : -1;

@@ -314,11 +314,13 @@ static void check_handler_task(Sema *s)
     diag_handler_task_taken(s->diags, task->span, sema_text(s, task->name), id);
 }
 
-/* A task of the program's own may take the place of the handlers. */
+/* A task of the program's own may take the place of the handlers, and one of them may be what an
+ * error is about. */
 static void check_flushed_queues(Sema *s)
 {
   const MachineSetup *setup = s->setup;
-  if (setup->tasks[sema_machine(s)->teardown_task].kind != TASK_NONE)
+  if (setup->tasks[sema_machine(s)->teardown_task].kind != TASK_NONE ||
+      diags_error_count(s->diags) > 0)
     return;
   for (unsigned is_output = 0; is_output < 2; is_output++)
     for (unsigned q = 0; q < MAX_QUEUES; q++) {

@@ -3,6 +3,7 @@
 #include "frontend/sema/builtins.h"
 #include "frontend/sema/sema_internal.h"
 
+#include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,9 +128,22 @@ static bool check_row(Sema *s, const BuiltinRow *row, const NodeBuiltinCall *cal
   if (!(row->archs & 1u << s->session->options->arch)) {
     const Machine *other = machine_get(row->archs & 1u << ARCH_WSE2 ? ARCH_WSE2 : ARCH_WSE3);
     diag_builtin_arch(diags, call->name.span, row->name, sema_machine(s)->name, other->name);
+    if (strcmp(row->name, "bind_task") == 0)
+      diag_task_nowhere_bound_help(diags, call->name.span);
     return false;
   }
   return true;
+}
+
+bool sema_has_failed_call(const Sema *s, StrId argument)
+{
+  for (size_t i = 0; i < arrlenu(s->failed_calls); i++) {
+    const NodeList *args = &s->failed_calls[i]->args;
+    for (uint32_t k = 0; k < args->count; k++)
+      if (args->at[k]->kind == ND_IDENT && str_eq(node_ident(args->at[k])->name, argument))
+        return true;
+  }
+  return false;
 }
 
 /* Errors about the kind of an argument. */
@@ -159,10 +173,11 @@ Operand sema_builtin(Sema *s, const Node *node, PoolId want)
   if (!row) {
     diag_unknown_builtin(s->diags, call->name.span, sema_text(s, call->name.text));
     note_meant(s, call);
+  }
+  if (!row || !check_row(s, row, call)) {
+    arrput(s->failed_calls, call);
     return operand_poison();
   }
-  if (!check_row(s, row, call))
-    return operand_poison();
   size_t errors = diags_error_count(s->diags);
   Operand result = row->handler(s, call, node->span, want);
   result.span = node->span;

@@ -33,6 +33,7 @@ void sema_destroy(Sema *s)
   arrfree(s->loops);
   arrfree(s->left_out);
   arrfree(s->local_dsds);
+  arrfree(s->failed_calls);
   sema_own_destroy(s);
 }
 

@@ -210,6 +210,7 @@ struct Sema {
   CodeLoop *loops;
   LeftOut *left_out;
   LocalDsd *local_dsds;
+  const NodeBuiltinCall **failed_calls;     /* of builtins that do not exist, or not so */
   LayoutResult *layout;       /* result under construction (layout), or the finished one */
   struct TileEnv *tile;       /* this tile's parameters and the record of forced values */
   struct MachineSetup *setup; /* tasks, queues, exports that top-level blocks asked for */
@@ -348,6 +349,8 @@ typedef struct BuiltinTable {
 } BuiltinTable;
 /* A note under the error reported last: how the builtin that is called is written. */
 void sema_note_usage(Sema *s, const Node *call);
+/* Does a call of a builtin that was reported, and so has no effect, name this as an argument? */
+bool sema_has_failed_call(const Sema *s, StrId argument);
 /* A parameter without a value so far, which nothing has asked for. */
 bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d);
 /* A note: the option that gives a value to the parameter, and to the module's open ones with it. */

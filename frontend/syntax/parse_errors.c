@@ -370,6 +370,14 @@ static bool is_block_at_top(const Parser *p, const Token *before, const Token *f
          && open_bracket(p, (uint32_t)(found - p->tokens)) == UINT32_MAX;
 }
 
+/* `@bind_local_task(...);` outside of a block. */
+static bool is_call_at_top(const Parser *p, const Token *found)
+{
+  const Token *before = found > p->tokens ? found - 1 : NULL;
+  return found->kind == TK_BUILTIN && (!before || before->kind == '}' || before->kind == ';') &&
+         open_bracket(p, (uint32_t)(found - p->tokens)) == UINT32_MAX;
+}
+
 /* `|i|{N} -> a.b` without an index. */
 static bool is_tensor_target(const Parser *p, const Token *before)
 {
@@ -575,6 +583,11 @@ static void add_notes(Parser *p, const Token *before, const Token *found, const 
     help = "a block outside of functions is written 'comptime { ... }' or 'layout { ... }'";
     noted = true;
   }
+  if (is_call_at_top(p, found)) {
+    help = "calls outside of functions stand in 'comptime { ... }', those that make the rectangle, "
+           "its tiles and their routes in 'layout { ... }'";
+    noted = true;
+  }
   if (is_second_step(p, found)) {
     help = "behind ':' stands one assignment, 'while (CONDITION) : (i += 1) { ... }'; others are "
            "the last statements of the body";
@@ -767,9 +780,11 @@ void parser_report(Parser *p, const int *expected, size_t n)
 {
   const Token *found = &p->tokens[p->fed];
   const Token *before = p->fed > 0 ? found - 1 : NULL;
+  bool is_next_call = p->reported > 0 && is_call_at_top(p, found) &&
+                      is_call_at_top(p, &p->tokens[p->failed]);
   p->failed = p->fed;
   p->is_complete = false;
-  if (p->reported++ >= MAX_SYNTAX_ERRORS || is_reported(before, found))
+  if (p->reported++ >= MAX_SYNTAX_ERRORS || is_reported(before, found) || is_next_call)
     return;
   if (!report_special(p, before, found, expected, n))
     report_plain(p, before, found, expected, n);
