@@ -540,16 +540,20 @@ Operand builtin_import_module(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- checks and messages ----------------------------------------------------------------- */
 
-/* Behind code that an error has left out it is most likely a consequence, and not reported. */
+/* Behind code that an error has left out it is most likely a consequence, and not reported.  What
+ * the library asserts is up to its caller. */
 static void report_false_assertion(Sema *s, const NodeBuiltinCall *call, Span at)
 {
   StrId text;
   if (s->leaves_out || s->modules[s->now.module].ast->has_errors)
     return;
+  Span place = sema_place_outside(s, at);
   if (call->args.count < 2)
-    diag_comptime_assert(s->diags, at);
+    diag_comptime_assert(s->diags, place);
   else if (string_arg(s, call->args.at[1], &text))
-    diag_comptime_assert_text(s->diags, at, sema_text(s, text));
+    diag_comptime_assert_text(s->diags, place, sema_text(s, text));
+  if (place.off != at.off)
+    diag_assertion_is_here(s->diags, at);
 }
 
 static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)

@@ -44,6 +44,39 @@ static Span note_calls(Sema *s)
   return last;
 }
 
+static bool is_outside(const Sema *s, Span at)
+{
+  const Session *session = s->session;
+  return at.off != 0 &&
+         !files_is_standard(session->files, source_file_of(session->sources, at.off));
+}
+
+/* The innermost of the calls that note_instances names. */
+static Span instance_outside(const Sema *s, uint32_t func)
+{
+  for (; func != IR_NO_ID; func = s->funcs[func].instantiated_by) {
+    const FuncInstance *f = &s->funcs[func];
+    if (is_outside(s, f->instantiated_at))
+      return f->instantiated_at;
+    for (uint32_t i = 0; i < f->n_inlined; i++)
+      if (is_outside(s, f->inlined[i].at))
+        return f->inlined[i].at;
+  }
+  return (Span){0, 0};
+}
+
+Span sema_place_outside(const Sema *s, Span at)
+{
+  Span place = at;
+  for (const Frame *f = s->now.frame; f != NULL && !is_outside(s, place) && !f->is_declaration;
+       f = f->up)
+    place = f->called_at.off != 0 || !f->is_emitted ? f->called_at : instance_outside(s, f->func);
+  for (uint32_t m = s->now.module; m < arrlenu(s->modules) && !is_outside(s, place);
+       m = s->modules[m].parent)
+    place = s->modules[m].imported_at;
+  return is_outside(s, place) ? place : at;
+}
+
 static const char *short_value(Sema *s, PoolId value)
 {
   PoolKind kind = pool_kind(s->pool, value);

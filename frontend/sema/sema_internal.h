@@ -408,6 +408,8 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
 /* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
 void context_enter(Sema *s);
 void context_leave(Sema *s);
+/* The place itself, or if it is in the library, the call or import outside of it that led there. */
+Span sema_place_outside(const Sema *s, Span at);
 /* A value of this type is a pointer to one object, where something else is expected. */
 void sema_note_pointer(Sema *s, PoolId type, Span span);
 /* Where a value of type void comes from, if from a param. */
