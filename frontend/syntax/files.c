@@ -125,6 +125,25 @@ static const char *nearest_file(Arena *arena, const char *folder, const char *na
   return near;
 }
 
+/* A file that is there, with a path like `path` from `root` on: in the same folder, beside that
+ * folder, or, for the name of a folder of the library, the file in it that is called the same. */
+static const char *nearest_path(Arena *arena, const char *root, const char *path, bool is_library)
+{
+  const char *suffix = is_library ? ".csl" : "", *slash = strrchr(path, '/');
+  if (!slash) {
+    const char *inside = arena_printf(arena, "%s/%s", path, path);
+    const char *near = nearest_file(arena, root, path, is_library);
+    return near || !is_library || !try_file(arena, root, inside, suffix) ? near : inside;
+  }
+  const char *folder = arena_copy_text(arena, path, (size_t)(slash - path));
+  const char *name = slash + 1;
+  const char *near = nearest_file(arena, arena_printf(arena, "%s/%s", root, folder), name,
+                                  is_library);
+  if (near)
+    return arena_printf(arena, "%s/%s", folder, near);
+  return try_file(arena, root, name, suffix) ? name : nearest_file(arena, root, name, is_library);
+}
+
 static void suggest_file(SourceFiles *files, const char *path, const Ast *importer, Span at)
 {
   Arena *arena = files->arena;
@@ -133,13 +152,13 @@ static void suggest_file(SourceFiles *files, const char *path, const Ast *import
   if (length > 2 && path[0] == '<') {
     const char *name = arena_copy_text(arena, path + 1, length - 2);
     for (size_t i = 0; i < arrlenu(files->library_dirs) && !near; i++)
-      near = nearest_file(arena, files->library_dirs[i], name, true);
+      near = nearest_path(arena, files->library_dirs[i], name, true);
     near = near ? arena_printf(arena, "<%s>", near) : NULL;
   } else if (find_library(files, path, FROM_STANDARD)) {
     near = arena_printf(arena, "<%s>", path);
-  } else if (importer && !strchr(path, '/')) {
+  } else if (importer && path[0] != '/') {
     const char *folder = dir_of(arena, source_path(files->sources, importer->file));
-    near = nearest_file(arena, folder[0] ? folder : ".", path, false);
+    near = nearest_path(arena, folder[0] ? folder : ".", path, false);
   }
   if (near)
     diag_did_you_mean(files->diags, at, near);
