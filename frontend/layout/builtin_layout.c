@@ -55,13 +55,24 @@ static bool needs_rectangle(Sema *s, Span at, const char *builtin)
 enum { X, Y, COORDINATES };
 typedef struct { int64_t at[COORDINATES]; bool rereads[COORDINATES]; uint32_t tile; } TileArg;
 
+/* Under the error about a coordinate: (x, y) may be the wrong way round, or the rectangle wrong. */
+static void note_size(Sema *s, const Node *coordinate)
+{
+  const char *id = diags_bare_error(s->diags, coordinate->span);
+  if (id && strcmp(id, "int_out_of_range") == 0)
+    diag_rectangle_is_here(s->diags, s->layout->rectangle_span, s->layout->width,
+                           s->layout->height);
+}
+
 static bool coordinate_arg(Sema *s, const Node *n, unsigned i, TileArg *arg)
 {
   static const char *const what[] = {"x in the rectangle", "y in the rectangle"};
   const uint32_t size[] = {s->layout->width, s->layout->height};
   ReplayMark before = sema_replay_mark(s);
-  if (!int_arg(s, n, 0, size[i] - 1, what[i], &arg->at[i]))
+  if (!int_arg(s, n, 0, size[i] - 1, what[i], &arg->at[i])) {
+    note_size(s, n);
     return false;
+  }
   arg->rereads[i] = sema_replay_rereads(s, n, before);
   return true;
 }
