@@ -72,9 +72,6 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
  * unwritten: by global, whether it always holds what it holds at the start; NULL: not known. */
 enum { WAYS_REACHED = 0x80 };
 const uint8_t *fabric_ways(const IrModule *m, const bool *unwritten, const IrFunc *f, Arena *arena);
-/* Bits of the floats that a vector operation sends or receives; 0: they are no floats, or may be
- * other numbers, since @fmovs moves any words. */
-uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send);
 static inline bool is_fabric_desc(const Descriptor *d)
 {
   return d->kind == DESC_FABIN || d->kind == DESC_FABOUT;

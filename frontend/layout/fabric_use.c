@@ -457,6 +457,45 @@ static void note_step(UseWalk *w, const IrFunc *f, const IrInsn *insn)
   }
 }
 
+/* ---- floats ---------------------------------------------------------------------------------- */
+
+static bool has_f32_elements(const IrModule *m, IrGlobalId global)
+{
+  const char *type = ir_global_is_none(global) ? NULL : m->globals[global.raw].type;
+  const char *behind = type ? strrchr(type, ']') : NULL;
+  return behind && strcmp(behind, "]f32") == 0;
+}
+
+/* The operand's numbers are f32, and no words that @fmovs moves as if they were. */
+static bool is_f32_operand(const Sema *s, const IrFunc *f, const IrInsn *vec,
+                           const IrVecOperand *o)
+{
+  if (o->kind != IRV_DSD && o->kind != IRV_SCALAR)
+    return false;
+  if (o->kind == IRV_SCALAR)
+    return f->insns[vec->args[o->arg].raw].op != IR_bitcast;
+  const IrDesc *desc = lint_first_dsd(s, f, vec->args[o->arg]);
+  return desc && desc->desc.kind == DESC_MEM1D && has_f32_elements(s->ir, desc->global);
+}
+
+/* Bits of the floats that a vector operation sends or receives; 0: they are no floats, or may be
+ * other numbers, since @fmovs moves any words. */
+static uint8_t float_bits(const Sema *s, const IrFunc *f, const IrInsn *vec, bool is_send)
+{
+  const VecOpInfo *op = &vecops[vec->u.vec->op];
+  VecElem elem = is_send ? op->dst : op->src;
+  if (!is_send && op->sources > 1 && op->dst != op->src)
+    return 0;                          /* its sources differ in width */
+  if (elem == VE_F16)
+    return 16;
+  if (elem != VE_F32)
+    return 0;
+  const IrVecOperand *other = is_send ? &vec->u.vec->src1 : &vec->u.vec->dest;
+  return op->kind != VK_MOV || is_f32_operand(s, f, vec, other) ? 32 : 0;
+}
+
+/* ---- uses ------------------------------------------------------------------------------------ */
+
 static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Operands *o, size_t i,
                      uint32_t root, Times times)
 {
@@ -469,7 +508,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .is_send = d->kind == DESC_FABOUT, .is_control = (d->flags & DESC_F_CONTROL) != 0,
     .color = d->color, .simd = operation_simd(o, d->simd), .least = times.least, .most = times.most,
     .element_bytes = (uint8_t)vec_elem_bytes(d->kind == DESC_FABOUT ? op->dst : op->src),
-    .float_bits = fabric_float_bits(w->m, f, insn, d->kind == DESC_FABOUT),
+    .float_bits = float_bits(w->s, f, insn, d->kind == DESC_FABOUT),
     .has_index = (d->flags & DESC_F_INDEX) != 0,
     .may_pack = may_pack(o), .is_beside_memory = is_beside_memory(o),
     .length = d->on_control.kind == ACT_NONE ? fabric_operation_length(o) : 0,

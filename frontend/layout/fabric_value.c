@@ -272,39 +272,3 @@ const uint8_t *fabric_ways(const IrModule *m, const bool *unwritten, const IrFun
   }
   return w.ways;
 }
-
-/* ---- floats ---------------------------------------------------------------------------------- */
-
-static bool has_f32_elements(const IrModule *m, IrGlobalId global)
-{
-  const char *type = ir_global_is_none(global) ? NULL : m->globals[global.raw].type;
-  const char *behind = type ? strrchr(type, ']') : NULL;
-  return behind && strcmp(behind, "]f32") == 0;
-}
-
-/* The operand's numbers are f32, and no words that @fmovs moves as if they were. */
-static bool is_f32_operand(const IrModule *m, const IrFunc *f, const IrInsn *vec,
-                           const IrVecOperand *o)
-{
-  if (o->kind != IRV_DSD && o->kind != IRV_SCALAR)
-    return false;
-  const IrInsn *value = &f->insns[vec->args[o->arg].raw];
-  if (o->kind == IRV_SCALAR)
-    return value->op != IR_bitcast;
-  return value->op == IR_dsd_const && value->u.desc->desc.kind == DESC_MEM1D &&
-         has_f32_elements(m, value->u.desc->global);
-}
-
-uint8_t fabric_float_bits(const IrModule *m, const IrFunc *f, const IrInsn *vec, bool is_send)
-{
-  const VecOpInfo *op = &vecops[vec->u.vec->op];
-  VecElem elem = is_send ? op->dst : op->src;
-  if (!is_send && op->sources > 1 && op->dst != op->src)
-    return 0;                          /* its sources differ in width */
-  if (elem == VE_F16)
-    return 16;
-  if (elem != VE_F32)
-    return 0;
-  const IrVecOperand *other = is_send ? &vec->u.vec->src1 : &vec->u.vec->dest;
-  return op->kind != VK_MOV || is_f32_operand(m, f, vec, other) ? 32 : 0;
-}

@@ -101,6 +101,9 @@ bool lint_is_exported(const Sema *s, uint32_t global);
 IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v);
 /* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
 const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
+/* The same, or what the variable that was read held at first, if every write to it keeps the type
+ * of the elements below; NULL. */
+const IrDesc *lint_first_dsd(const Sema *s, const IrFunc *f, IrValue v);
 
 /* ---- lint_endless.c -------------------------------------------------------------------------- */
 

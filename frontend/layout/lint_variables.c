@@ -143,6 +143,16 @@ const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v)
   return place->op == IR_global_addr ? s->setup->constant_dsds[place->u.global.raw] : NULL;
 }
 
+const IrDesc *lint_first_dsd(const Sema *s, const IrFunc *f, IrValue v)
+{
+  const IrDesc *known = lint_constant_dsd(s, f, v);
+  const IrInsn *insn = &f->insns[v.raw];
+  const IrInsn *place = insn->op == IR_load ? &f->insns[insn->args[0].raw] : insn;
+  if (known || !ir_type_is_dsd(insn->type) || place->op != IR_global_addr)
+    return known;
+  return s->setup->moving_dsds[place->u.global.raw];
+}
+
 static bool is_written(const Sema *s, const uint8_t *uses, const DsdVariable *v)
 {
   if (v->is_local)
@@ -261,13 +271,11 @@ static void report_held(Sema *s, const uint8_t *uses)
   }
 }
 
-/* The descriptor of a variable that nothing writes; NULL. */
-static const IrDesc *constant_dsd(Sema *s, const uint8_t *uses, uint32_t global)
+/* The descriptor that the declaration gives a variable; NULL: it holds none, or one that is not
+ * known. */
+static const IrDesc *declared_dsd(Sema *s, const Global *g)
 {
-  const Global *g = &s->globals[global];
-  DsdVariable variable = {.global = global};
-  if (pool_is_none(g->init) || pool_kind(s->pool, g->init) != PK_DSD || ir_global_is_none(g->ir) ||
-      is_written(s, uses, &variable))
+  if (pool_is_none(g->init) || pool_kind(s->pool, g->init) != PK_DSD || ir_global_is_none(g->ir))
     return NULL;
   IrDesc *desc = arena_new(s->arena, IrDesc);
   *desc = setup_resolve(s, pool_key(s->pool, g->init).u.dsd.desc);
@@ -280,12 +288,17 @@ void lint_variables(Sema *s)
 {
   const uint8_t *uses = lint_uses_of_globals(s);
   const IrDesc **constant = arena_many(s->arena, const IrDesc *, s->ir->n_globals + 1);
+  const IrDesc **moving = arena_many(s->arena, const IrDesc *, s->ir->n_globals + 1);
   report_held(s, uses);
   s->setup->held_are_told = true;
   for (uint32_t i = 0; i < arrlenu(s->globals); i++) {
-    const IrDesc *desc = constant_dsd(s, uses, i);
-    if (desc)
+    DsdVariable variable = {.global = i};
+    const IrDesc *desc = declared_dsd(s, &s->globals[i]);
+    if (desc && !is_written(s, uses, &variable))
       constant[s->globals[i].ir.raw] = desc;
+    else if (desc && keeps_elements(s, &variable))
+      moving[s->globals[i].ir.raw] = desc;
   }
   s->setup->constant_dsds = constant;
+  s->setup->moving_dsds = moving;
 }

@@ -152,6 +152,7 @@ typedef struct MachineSetup {
   NotedNeed *tasks_needed;               /* by activations; taken: not bound */
   NotedNeed *dsrs_needed;                /* by operations; taken: not loaded */
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
+  const IrDesc *const *moving_dsds;      /* likewise, of variables whose writes keep the elements */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const uint8_t **ways;                  /* lint_runs.c: the same */
   const bool *unwritten;                 /* for `ways`: by global of the IR */
