@@ -131,6 +131,11 @@ void lint_fifos(Sema *s);
  * blocked at the start and that nothing unblocks. */
 void lint_unblocks(Sema *s);
 
+/* ---- lint_controls.c ------------------------------------------------------------------------ */
+
+/* Notes the control tasks whose wavelets no queue of the tile lets in. */
+void lint_controls(Sema *s);
+
 /* ---- lint_locals.c -------------------------------------------------------------------------- */
 
 /* Warns of local variables that are read before they have a value, and of calls that do nothing. */

@@ -432,6 +432,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
   lint_endless(s);
   lint_fifos(s);
   lint_unblocks(s);
+  lint_controls(s);
   lint_launches(s);
   lint_locals(s);
   lint_loops(s);
