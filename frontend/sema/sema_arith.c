@@ -111,6 +111,11 @@ static bool has_operator(Sema *s, BinaryOp op, PoolId type)
          pool_eq(type, POOL(SR)) || pool_eq(type, POOL(VOID));
 }
 
+static bool is_enum_and_number(const Sema *s, PoolId a, PoolId b)
+{
+  return pool_kind(s->pool, a) == PK_ENUM_TYPE && type_is_numeric(s->pool, b);
+}
+
 static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
 {
   if (pool_eq(a.type, b.type))
@@ -135,6 +140,8 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
     diag_syntax_help(s->diags, span, "'^' is exclusive or; a power is 'pow' of <math>");
   else if (are_numbers && !pool_eq(a.type, b.type))
     diag_use_as(s->diags, span);
+  else if (is_enum_and_number(s, a.type, b.type) || is_enum_and_number(s, b.type, a.type))
+    diag_enum_number(s->diags, span);
   return operand_poison();
 }
 

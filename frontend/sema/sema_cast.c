@@ -123,7 +123,7 @@ static bool is_pointer_to_array_of(Sema *s, PoolId array, PoolId type)
 }
 
 /* An object where a pointer to it is expected, or the other way round. */
-static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span span)
+static bool note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span span)
 {
   if (points_to(s, type, o->type) && !str_is_none(o->name))
     diag_address_of(s->diags, span);
@@ -131,6 +131,9 @@ static void note_pointer_of_one(Sema *s, const Operand *o, PoolId type, Span spa
     diag_pointed_to(s->diags, span);
   else if (is_pointer_to_array_of(s, o->type, type))
     diag_pointer_to_elements(s->diags, span, pool_key(s->pool, type).u.pointer_type.pointee);
+  else
+    return false;
+  return true;
 }
 
 void sema_note_pointer(Sema *s, PoolId type, Span span)
@@ -544,6 +547,29 @@ void sema_note_fields(Sema *s, Operand o, PoolId type, Span span)
     note_field_type(s, o, &from, &to, span);
 }
 
+/* A number where another kind of value is expected. */
+static void note_number(Sema *s, PoolId type, Span span)
+{
+  PoolKey to = pool_key(s->pool, type);
+  if (type_is_numeric(s->pool, type))
+    diag_use_as(s->diags, span);
+  else if (pool_eq(type, POOL(BOOL)))
+    diag_compare_number(s->diags, span);
+  else if (to.kind == PK_ENUM_TYPE)
+    diag_enum_number(s->diags, span);
+  else if (to.kind == PK_ARRAY_TYPE && type_is_numeric(s->pool, to.u.array.element))
+    diag_array_of_one(s->diags, span);
+  else if (to.kind == PK_POINTER_TYPE && !to.u.pointer_type.is_many &&
+           type_is_numeric(s->pool, to.u.pointer_type.pointee))
+    diag_assign_pointee(s->diags, span);
+}
+
+static bool is_constant_pointer(const Sema *s, PoolId type)
+{
+  PoolKey key = pool_key(s->pool, type);
+  return key.kind == PK_POINTER_TYPE && key.u.pointer_type.is_const;
+}
+
 static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span)
 {
   bool is_number = type_is_numeric(s->pool, o->type);
@@ -552,12 +578,15 @@ static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span
   sema_note_alike(s, type, o->type, span);
   sema_note_makes_one(s, type, o->type, span);
   sema_note_fields(s, *o, type, span);
-  note_pointer_of_one(s, o, type, span);
+  bool has_note = note_pointer_of_one(s, o, type, span);
   sema_note_void(s, o, span);
-  if (is_number && type_is_numeric(s->pool, type))
-    diag_use_as(s->diags, span);
-  else if (is_number && pool_eq(type, POOL(BOOL)))
-    diag_compare_number(s->diags, span);
+  if (is_number && !has_note)
+    note_number(s, type, span);
+  else if (pool_kind(s->pool, o->type) == PK_ENUM_TYPE && type_is_numeric(s->pool, type))
+    diag_enum_number(s->diags, span);
+  else if (pool_kind(s->pool, type) == PK_POINTER_TYPE && !is_constant_pointer(s, type) &&
+           is_constant_pointer(s, o->type))
+    diag_writable_pointer(s->diags, span);
 }
 
 static Operand coerce_scalar(Sema *s, Coercion c, Operand o, PoolId type, Span span)

@@ -203,6 +203,7 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
     bool is_array = count == 0 && k.kind == PK_ARRAY_TYPE;
     if (n->type != NULL && is_array && type_element_count(s->pool, type) > 0) {
       diag_wrong_element_count(s->diags, n->head.span, type, type_element_count(s->pool, type), 0);
+      diag_array_of_one(s->diags, n->head.span);
       return operand_poison();
     }
     if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !is_array) {
