@@ -446,7 +446,9 @@ def test_a_stream_that_never_comes_is_told(program):
     run(program, text + """
         text = message(r.task_wait, task)
         assert "a stream to the host on color 5 has got only 1 of its 2 words" in text, text
-        assert "help: no tile waits for anything, so none will send more" in text, text
+        assert "cause 1: nobody at P0.0 sends on color 5" in text, text
+        assert "any more; the last sent: 1 element at " in text, text
+        assert "help: compare what the program sends, and what sets it off, with what the " in text
     """)
     run(program, text.replace("result, 5,", "result, 6,") + """
         text = message(r.task_wait, task)

@@ -74,7 +74,8 @@ typedef struct {
 
 static uint64_t unit_key(Unit u)
 {
-  return (uint64_t)u.kind << 48 | (uint64_t)u.end << 40 | (uint64_t)u.index << 32 | u.tile;
+  return (uint64_t)u.deed.of << 56 | (uint64_t)u.deed.kind << 52 | (uint64_t)u.kind << 48 |
+         (uint64_t)u.end << 40 | (uint64_t)u.index << 32 | u.tile;
 }
 
 static uint32_t node_of(Analysis *a, Unit u)
@@ -165,14 +166,23 @@ static bool has_data_task(const Analysis *a, uint32_t tile, unsigned color)
   return task && !is_command_task(program, cls, task);
 }
 
+/* A task that has never started stands on the way to the root, so nothing was served this way. */
+static bool passes_doer(const Analysis *a, uint32_t from, uint32_t root)
+{
+  bool passes = false;
+  for (uint32_t n = from; n != root; n = a->nodes[n].next)
+    passes |= a->nodes[n].unit.kind == UNIT_DOER;
+  return passes;
+}
+
 /* Would words of the host start what the unit waits for? They do so by data tasks, too, which have
  * sent before what they would send then. */
 static bool leads_to_host(Analysis *a, Unit unit)
 {
-  uint32_t node = find_root(a, node_of(a, unit));
+  uint32_t first = node_of(a, unit), node = find_root(a, first);
   Unit root = a->nodes[node].unit;
   if (root.end == END_HOST)
-    return true;
+    return !passes_doer(a, first, node);
   if (root.end != END_NO_SENDER || a->nodes[node].asked || !has_sent(&a->report, root))
     return a->nodes[node].leads_to_host;
   a->nodes[node].asked = true;
@@ -318,7 +328,7 @@ static unsigned wavelets_in(Analysis *a, Unit unit)
   case UNIT_INPUT: return t->input[unit.index].count;
   case UNIT_ROUTER: return t->colors[unit.index].count;
   case UNIT_THREAD: case UNIT_TASK: case UNIT_RECEIVER: case UNIT_SENDER: case UNIT_COMMAND:
-  case UNIT_END: default: return 0;
+  case UNIT_STREAM: case UNIT_DOER: case UNIT_END: default: return 0;
   }
 }
 
@@ -521,15 +531,27 @@ static bool is_told(Analysis *a, uint32_t cause, TextIndex **seen)
   return at >= 0;
 }
 
-/* Causes in the order of the report, each with those that are like it: stb_ds. */
+/* The tile has sent the host what it had to send, as far as it knows. */
+static bool is_end_of_stream(Analysis *a, const Cause *cause)
+{
+  Unit root = a->nodes[cause->root].unit;
+  return a->nodes[cause->first].unit.kind == UNIT_STREAM && root.end == END_NO_SENDER;
+}
+
+/* Causes in the order of the report, each with those that are like it: stb_ds.  A stream that has
+ * come to its end says nothing beside the others. */
 static uint32_t *causes_to_tell(Analysis *a)
 {
   uint32_t *told = NULL;
   TextIndex *seen = NULL;
+  bool others = false;
+  for (uint32_t i = 0; i < arrlenu(a->causes); i++)
+    others |= !is_end_of_stream(a, &a->causes[i]);
   sh_new_strdup(seen);
   for (unsigned r = 0; r < RANKS; r++)
     for (uint32_t i = 0; i < arrlenu(a->causes); i++)
-      if (rank_of(a, i) == r && !is_told(a, i, &seen))
+      if (rank_of(a, i) == r && !(others && is_end_of_stream(a, &a->causes[i])) &&
+          !is_told(a, i, &seen))
         arrput(told, i);
   shfree(seen);
   return told;
@@ -597,6 +619,9 @@ static void print_help(Analysis *a, const Cause *cause)
   CutMessage cut = find_cut_message(a, cause->root);
   const char *advice = root->kind == UNIT_END ? end_help(&a->report, root)
                                               : cycle_help(&a->report, &cut);
+  if (is_end_of_stream(a, cause))
+    advice = "compare what the program sends, and what sets it off, with what the transfer asks "
+             "for";
   if (module && root->kind == UNIT_END && root->end == END_LOST)
     fprintf(a->report.out, "  help: a call of %s began before the one before it had ended: start "
             "the next call on an axis in the callback of the one before it\n", module);
@@ -649,6 +674,12 @@ static void add_command(Analysis *a, uint32_t tile)
 {
   if (owes_unblock(&a->report, tile))
     add_wait(a, unit_of(UNIT_COMMAND, tile, 0));
+}
+
+static void add_streams(Analysis *a, uint32_t tile)
+{
+  for (uint32_t colors = a->question->short_colors[tile]; colors; colors &= colors - 1)
+    add_wait(a, unit_of(UNIT_STREAM, tile, (unsigned)__builtin_ctz(colors)));
 }
 
 static void for_touched(Analysis *a, void (*add)(Analysis *, uint32_t))
@@ -716,8 +747,11 @@ static Analysis analyse_waits(Engine *engine, const Program *program,
 {
   Analysis a = {.report = report_create(engine, program, out), .question = question};
   a.report.unblocks_expected = question->unblocks_expected;
+  a.report.unlaunched = question->unlaunched;
   for_touched(&a, add_threads);
   for_touched(&a, add_command);
+  if (question->short_colors)
+    for_touched(&a, add_streams);
   for_touched(&a, add_wavelets);
   return a;
 }

@@ -18,6 +18,8 @@ typedef enum {
   UNIT_RECEIVER,                /* a color that a tile waits for: its router has to deliver it */
   UNIT_SENDER,                  /* a color that should come into a router */
   UNIT_COMMAND,                 /* a tile that has not unblocked the command stream */
+  UNIT_STREAM,                  /* a color on which the host waits for words of the tile */
+  UNIT_DOER,                    /* a task that has never started: its place among the class' */
   UNIT_END,
 } UnitKind;
 
@@ -36,17 +38,26 @@ typedef enum {
   END_FIFO_LEFT,                /* elements that nothing waits to take */
   END_LOST,                     /* a task whose activations have merged: the id */
   END_UNTAKEN,                  /* a control wavelet without taker: the input queue */
-  END_NEVER_STARTED,            /* a task that would have unblocked: its place among the class' */
+  END_NEVER_STARTED,            /* a task: its place among the class' */
+  END_NOT_LAUNCHED,             /* a function: its place among the exports */
   END_NO_UNBLOCK,
   END_LOOP,                     /* the main thread, in an endless loop */
   END_UNKNOWN,
 } EndKind;
+
+/* What a task or function would do that others wait for. */
+typedef enum { DEED_ACTIVATE, DEED_SEND, DEED_READ, DEED_COUNT } DeedKind;
+typedef struct {
+  DeedKind kind;
+  uint8_t of;                   /* the local task's id, the color or the input queue */
+} Deed;
 
 typedef struct {
   UnitKind kind;
   EndKind end;
   uint32_t tile;
   uint8_t index;
+  Deed deed;                    /* of UNIT_DOER and END_NOT_LAUNCHED */
 } Unit;
 
 /* In a cycle of waits, a message for which sender and reader have different lengths.  Or one from
@@ -64,6 +75,8 @@ bool finite_wait(const InspectThread *thread);
 Unit unit_of(UnitKind kind, uint32_t tile, unsigned index);
 /* What has to move before the unit can. */
 Unit unit_after(Report *report, Unit from);
+/* Where the code that begins at `entry` does it, or PC_RETURN. */
+uint16_t place_of_deed(const ClassCode *cls, uint16_t entry, Deed deed);
 /* The tile has sent on the color. */
 bool has_sent(Report *report, Unit sender);
 /* Elements in the FIFO that the tile filled last. */

@@ -186,7 +186,7 @@ static bool sends_to_own_ramp(Report *r, Unit end, Unit *color)
   for (unsigned i = 0; config && i < MAX_SWITCH_POSITIONS; i++)
     leads_back |= (config->positions[i].valid || i == 0) && (config->positions[i].rx & ramp) &&
                   (config->positions[i].tx & ramp);
-  *color = (Unit){UNIT_END, END_NONE, end.tile, queue->head.color};
+  *color = (Unit){.kind = UNIT_END, .tile = end.tile, .index = queue->head.color};
   return leads_back && has_sent(r, *color) && !queue_use_is_any(queue->use);
 }
 
@@ -329,7 +329,7 @@ static void print_arrivals(Report *r, uint32_t tile)
   const ClassCode *cls = program_class(r->program, tile);
   for (uint8_t c = 0; c < MAX_COLORS; c++)
     if (program_color(r->program, tile, c) && cls->image->data_queue[c] < MAX_QUEUES)
-      print_origins(r, (Unit){UNIT_END, END_NONE, tile, c});
+      print_origins(r, (Unit){.kind = UNIT_END, .tile = tile, .index = c});
 }
 
 /* Where the wavelets come from that wait for the id of a data task to be unblocked. */
@@ -340,7 +340,7 @@ static void print_held_up(Report *r, Unit end)
   for (uint8_t c = 0; c < MAX_COLORS; c++)
     if (program_color(r->program, end.tile, c) &&
         (is_color ? c : cls->image->data_queue[c]) == end.index)
-      print_origins(r, (Unit){UNIT_END, END_NONE, end.tile, c});
+      print_origins(r, (Unit){.kind = UNIT_END, .tile = end.tile, .index = c});
 }
 
 /* Where the tile's code unblocks the command stream: in a task, else in an exported function;
@@ -413,7 +413,7 @@ static void print_idle_data_task(Report *r, uint32_t tile)
   fprintf(r->out, " has never started");
   if (passes_idle_task(r, tile)) {
     fprintf(r->out, ": ");
-    print_route(r, (Unit){UNIT_END, END_NOT_DELIVERED, tile, (uint8_t)color}, false, "leads");
+    print_route(r, (Unit){.kind = UNIT_END, .tile = tile, .index = (uint8_t)color}, false, "leads");
   } else {
     fprintf(r->out, ", no wavelet of ");
     report_color(r, tile, color);
@@ -489,6 +489,49 @@ static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
   }
 }
 
+/* What does not happen on the tile; the text goes on with the task that would do it. */
+static void print_undone(Report *r, uint32_t tile, Deed deed)
+{
+  fprintf(r->out, deed.kind == DEED_READ ? "nobody reads " : "nobody at ");
+  report_tile(r, tile);
+  switch (deed.kind) {
+  case DEED_ACTIVATE:
+    fprintf(r->out, " activates ");
+    report_task(r, tile, TASK_LOCAL, deed.of);
+    break;
+  case DEED_SEND:
+    fprintf(r->out, " sends on ");
+    report_color(r, tile, deed.of);
+    break;
+  case DEED_READ: case DEED_COUNT: default:
+    fprintf(r->out, " ");
+    report_queue(r, tile, false, deed.of);
+    break;
+  }
+  fprintf(r->out, ": ");
+}
+
+static void print_doer(Report *r, Unit doer)
+{
+  const ClassCode *cls = program_class(r->program, doer.tile);
+  const ImageTask *task = &cls->image->tasks[doer.index];
+  print_undone(r, doer.tile, doer.deed);
+  report_task(r, doer.tile, task->kind, task->id);
+  fprintf(r->out, " would");
+  report_outer_place(r, doer.tile, place_of_deed(cls, task->entry, doer.deed));
+  fprintf(r->out, ", but has never started");
+}
+
+static void print_not_launched(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  print_undone(r, end.tile, end.deed);
+  fprintf(r->out, "'%s' would", r->program->image->exports[end.index].name);
+  report_outer_place(r, end.tile,
+                     place_of_deed(cls, cls->image->bindings[end.index].address, end.deed));
+  fprintf(r->out, ", but the host has launched nothing yet");
+}
+
 static void print_never_started(Report *r, Unit end)
 {
   const ClassCode *cls = program_class(r->program, end.tile);
@@ -498,9 +541,12 @@ static void print_never_started(Report *r, Unit end)
   report_task(r, end.tile, task->kind, task->id);
   fprintf(r->out, " has never started, ");
   print_lacking_start(r, end.tile, task);
-  fprintf(r->out, "; it would unblock the command stream");
-  report_outer_place(r, end.tile, class_unblocks(cls, task->entry));
-  print_missed_too(r, end);
+  uint16_t unblocks = class_unblocks(cls, task->entry);
+  if (unblocks != PC_RETURN) {
+    fprintf(r->out, "; it would unblock the command stream");
+    report_outer_place(r, end.tile, unblocks);
+    print_missed_too(r, end);
+  }
   if (task->kind != TASK_LOCAL || is_teardown(r, task))
     return;
   if (report_look(r, end.tile)->record->lost) {
@@ -594,17 +640,28 @@ static void print_fifo_left(Report *r, Unit end)
   }
 }
 
+/* The layout says that the host streams words to the tiles on the color. */
+static bool is_named_stream(const Program *program, unsigned color)
+{
+  return program->image->names_streams && program->image->named_streams[1] >> color & 1;
+}
+
 static void print_host(Report *r, Unit end)
 {
   const ImageStream *stream = program_stream(r->program, end.tile, end.index);
-  if (stream) {
-    fprintf(r->out, "no more words come from the host on the stream '%s', which ", stream->name);
-    report_tile(r, end.tile);
-    fprintf(r->out, " takes");
-  } else {
+  if (!stream && !is_named_stream(r->program, end.index)) {
     print_color_end(r, end, " has no route for ");
     fprintf(r->out, ", and no more words come from the host on it");
+    return;
   }
+  fprintf(r->out, "no more words come from the host on ");
+  if (stream)
+    fprintf(r->out, "the stream '%s'", stream->name);
+  else
+    report_color(r, end.tile, end.index);
+  fprintf(r->out, ", which ");
+  report_tile(r, end.tile);
+  fprintf(r->out, " takes");
 }
 
 void end_print(Report *r, Unit end)
@@ -646,6 +703,7 @@ void end_print(Report *r, Unit end)
   case END_LOST: print_lost(r, end); break;
   case END_UNTAKEN: print_untaken(r, end); break;
   case END_NEVER_STARTED: print_never_started(r, end); break;
+  case END_NOT_LAUNCHED: print_not_launched(r, end); break;
   case END_NO_UNBLOCK: print_no_unblock(r, end); break;
   case END_FIFO: print_fifo(r, end); break;
   case END_FIFO_LEFT: print_fifo_left(r, end); break;
@@ -723,17 +781,19 @@ static void print_router_unit(Report *r, Unit u)
   fprintf(r->out, " and waits for room toward %s", port_name(port));
 }
 
-/* The task to unblock the command stream, if it is a data task. */
-static void print_data_task(Report *r, uint32_t tile)
+/* The task to unblock the command stream, if it waits for a wavelet or for a task that has never
+ * started. */
+static void print_task_to_unblock(Report *r, Unit command)
 {
   bool has_started;
-  const ImageTask *task = task_to_unblock(r, tile, &has_started);
-  if (!task || task->kind != TASK_DATA)
+  const ImageTask *task = task_to_unblock(r, command.tile, &has_started);
+  if (!task || (task->kind != TASK_DATA && unit_after(r, command).kind != UNIT_DOER))
     return;
   fprintf(r->out, ": ");
-  report_task(r, tile, TASK_DATA, task->id);
+  report_task(r, command.tile, task->kind, task->id);
   fprintf(r->out, " would");
-  report_outer_place(r, tile, class_unblocks(program_class(r->program, tile), task->entry));
+  report_outer_place(r, command.tile,
+                     class_unblocks(program_class(r->program, command.tile), task->entry));
   fprintf(r->out, has_started ? ", but has not come to it" : ", but has never started");
 }
 
@@ -764,7 +824,15 @@ void unit_print(Report *r, Unit u)
   case UNIT_COMMAND:
     report_tile(r, u.tile);
     fprintf(r->out, " has not unblocked the command stream");
-    print_data_task(r, u.tile);
+    print_task_to_unblock(r, u);
+    break;
+  case UNIT_STREAM:
+    report_tile(r, u.tile);
+    fprintf(r->out, " has sent the host too few words on ");
+    report_color(r, u.tile, u.index);
+    break;
+  case UNIT_DOER:
+    print_doer(r, u);
     break;
   case UNIT_END: default:
     end_print(r, u);
@@ -789,6 +857,15 @@ void unit_print_short(Report *r, Unit u)
     report_queue(r, u.tile, u.kind == UNIT_OUTPUT, u.index);
     break;
   case UNIT_COMMAND: fprintf(r->out, "command stream"); break;
+  case UNIT_DOER: {
+    const ImageTask *task = &program_class(r->program, u.tile)->image->tasks[u.index];
+    report_task(r, u.tile, task->kind, task->id);
+    break;
+  }
+  case UNIT_STREAM:
+    fprintf(r->out, "stream to the host on ");
+    report_color(r, u.tile, u.index);
+    break;
   case UNIT_ROUTER: case UNIT_RECEIVER: case UNIT_SENDER: case UNIT_END: default:
     report_color(r, u.tile, u.index);
     break;
@@ -960,6 +1037,8 @@ const char *end_help(Report *r, const Unit *root)
   case END_HOST:
     if (program_stream(r->program, root->tile, root->index))
       return "let the host send as many words on the stream as the tiles take";
+    if (is_named_stream(r->program, root->index))
+      return "let the host stream as many words to the tile as it takes, with streaming=True";
     return "if another tile is to send them, give both a @set_color_config for the color; else let "
            "the host stream as many words as the tile takes";
   case END_NOT_CONFIGURED:
@@ -1018,6 +1097,9 @@ const char *end_help(Report *r, const Unit *root)
     return "bind a control task to the wavelet's entry with @bind_control_task, or send the entry "
            "of another one; an entry of {} is for nobody";
   case END_NEVER_STARTED: return start_help(r, root);
+  case END_NOT_LAUNCHED:
+    return "launch() a function that sets the tiles to work before the host waits for what they "
+           "send";
   case END_NO_UNBLOCK:
     if (unblocking_place(r->program, program_class(r->program, root->tile)) != PC_RETURN)
       return "see what leads to that call: a condition before it may not hold, such as of a "

@@ -12,89 +12,12 @@ bool finite_wait(const InspectThread *thread)
 
 Unit unit_of(UnitKind kind, uint32_t tile, unsigned index)
 {
-  return (Unit){kind, END_NONE, tile, (uint8_t)index};
+  return (Unit){.kind = kind, .tile = tile, .index = (uint8_t)index};
 }
 
 static Unit end_unit(EndKind why, uint32_t tile, unsigned index)
 {
-  return (Unit){UNIT_END, why, tile, (uint8_t)index};
-}
-
-/* ---- what code can come to ------------------------------------------------------------------- */
-
-/* An instruction that can be reached, and the call in the first function that leads there; or the
- * instruction itself, if that is where it is. */
-typedef struct { uint32_t pc, site; } Reached;
-typedef struct {
-  const ClassCode *cls;
-  bool *seen;                   /* by instruction */
-  Reached *list;                /* as many */
-  size_t n;
-} Reach;
-
-static void reach_insn(Reach *r, uint32_t pc, uint32_t site)
-{
-  const Insn *insn = class_insn(r->cls, pc);
-  if (!insn || r->seen[insn - r->cls->insns])
-    return;
-  r->seen[insn - r->cls->insns] = true;
-  r->list[r->n++] = (Reached){pc, site};
-}
-
-typedef bool InsnQuestion(const Insn *insn, unsigned id);
-
-static bool unblocks_stream(const Insn *insn, unsigned id)
-{
-  (void)id;
-  return insn->op == OP_stcfgi && insn->imm == CFG_CMD_STREAM;
-}
-
-/* Activates the local task, or may: a register has the id. */
-static bool activates_task(const Insn *insn, unsigned id)
-{
-  return insn->op == OP_act || (insn->op == OP_acti && insn->imm == id);
-}
-
-/* Unblocks the task, or may. */
-static bool unblocks_task(const Insn *insn, unsigned id)
-{
-  return (insn->op == OP_unblk && insn->imm == ID_TASK) ||
-         (insn->op == OP_unblki && insn->a == ID_TASK && insn->imm == id);
-}
-
-static void reach_from(Reach *r, Reached at)
-{
-  const Insn *insn = class_insn(r->cls, at.pc);
-  uint32_t target;
-  bool inside = at.site != PC_RETURN, calls = insn->op == OP_call;
-  bool leaves = insn->op == OP_jmp || insn->op == OP_ret || insn->op == OP_endtask;
-  if (calls)
-    reach_insn(r, insn->imm, inside ? at.site : at.pc);
-  else if (insn_target(insn, &target))
-    reach_insn(r, target, at.site);
-  if (!leaves)
-    reach_insn(r, at.pc + insn_words(insn->op) * 2u, at.site);
-}
-
-/* The instruction that answers the question, among those that can follow `entry`, or the call that
- * leads to it; PC_RETURN: there is none. */
-static uint16_t reach_answer(const ClassCode *cls, uint16_t entry, InsnQuestion *question,
-                             unsigned id)
-{
-  Reach r = {.cls = cls, .seen = base_malloc(cls->n_insns + 1u),
-             .list = base_malloc(sizeof *r.list * (cls->n_insns + 1u))};
-  uint32_t found = PC_RETURN;
-  memset(r.seen, 0, cls->n_insns + 1u);
-  reach_insn(&r, entry, PC_RETURN);
-  for (size_t i = 0; i < r.n && found == PC_RETURN; i++) {
-    Reached at = r.list[i];
-    reach_from(&r, at);
-    if (question(class_insn(cls, at.pc), id))
-      found = at.site == PC_RETURN ? at.pc : at.site;
-  }
-  free(r.seen);
-  free(r.list);
-  return (uint16_t)found;
+  return (Unit){.kind = UNIT_END, .end = why, .tile = tile, .index = (uint8_t)index};
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -181,7 +104,7 @@ static bool leads_to_unblock(const ClassCode *cls, Action done, unsigned id)
   if (done.kind == ACT_UNBLOCK)
     return done.id_kind == ID_TASK && done.id == id;
   const ImageTask *next = done.kind == ACT_ACTIVATE && cls ? cls->local_task[done.id] : NULL;
-  return next && reach_answer(cls, next->entry, unblocks_task, id) != PC_RETURN;
+  return next && code_reaches(cls, next->entry, insn_may_unblock, id) != PC_RETURN;
 }
 
 /* The operation that leads to an end of the block, unless it waits for the very wavelets of
@@ -271,18 +194,13 @@ bool owes_unblock(const Report *r, uint32_t tile)
 
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry)
 {
-  return reach_answer(cls, entry, unblocks_stream, 0);
-}
-
-static bool activates_for_sure(const Insn *insn, unsigned id)
-{
-  return insn->op == OP_acti && insn->imm == id;
+  return code_reaches(cls, entry, insn_unblocks_stream, 0);
 }
 
 uint16_t class_activates(const ClassCode *cls, unsigned id)
 {
   for (uint32_t i = 0; i < cls->n_insns; i++)
-    if (activates_for_sure(&cls->insns[i], id))
+    if (insn_activates(cls, &cls->insns[i], id))
       return cls->pc_of[i];
   return PC_RETURN;
 }
@@ -291,7 +209,7 @@ uint16_t class_activates(const ClassCode *cls, unsigned id)
  * start. */
 static bool goes_on_by_itself(const ClassCode *cls, const ImageTask *task)
 {
-  return reach_answer(cls, task->entry, activates_for_sure, task->id) != PC_RETURN;
+  return code_reaches(cls, task->entry, insn_activates, task->id) != PC_RETURN;
 }
 
 /* The instructions that activate the awaited task stand elsewhere than in the task whose
@@ -304,10 +222,10 @@ static bool is_lost_beside(Report *r, uint32_t tile, const ImageTask *awaited)
   const ImageTask *lost = record->lost ? cls->local_task[record->lost_id] : NULL;
   bool is_activated = false;
   for (size_t i = 0; i < cls->n_insns; i++)
-    is_activated |= activates_task(&cls->insns[i], awaited->id);
+    is_activated |= insn_may_activate(cls, &cls->insns[i], awaited->id);
   return lost && lost != awaited && is_activated &&
          (goes_on_by_itself(cls, lost) ||
-          reach_answer(cls, lost->entry, activates_task, awaited->id) == PC_RETURN);
+          code_reaches(cls, lost->entry, insn_may_activate, awaited->id) == PC_RETURN);
 }
 
 unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
@@ -360,7 +278,7 @@ const ImageTask *missed_unblocker(Report *r, uint32_t tile, unsigned id, uint16_
     const ImageTask *task = &cls->image->tasks[i];
     if (record_has_started(record, task->kind, task->id))
       continue;
-    *at = reach_answer(cls, task->entry, unblocks_task, id);
+    *at = code_reaches(cls, task->entry, insn_may_unblock, id);
     if (*at != PC_RETURN)
       return task;
   }
@@ -384,6 +302,123 @@ const ImageTask *task_to_unblock(Report *r, uint32_t tile, bool *has_started)
   return again && !has_idle_task(cls, record) ? again : NULL;
 }
 
+/* ---- what has never started ------------------------------------------------------------------ */
+
+static const struct { InsnQuestion *does, *may_do; } deeds[DEED_COUNT] = {
+  [DEED_ACTIVATE] = {insn_starts, insn_may_start},
+  [DEED_SEND] = {insn_sends, insn_may_send},
+  [DEED_READ] = {insn_reads, insn_may_read},
+};
+
+uint16_t place_of_deed(const ClassCode *cls, uint16_t entry, Deed deed)
+{
+  return code_reaches(cls, entry, deeds[deed.kind].does, deed.of);
+}
+
+/* The function, NULL: the tile does not export it. */
+static const ImageBinding *function_at(const Report *r, const ClassCode *cls, uint32_t export)
+{
+  const ImageBinding *binding = &cls->image->bindings[export];
+  bool is_function = r->program->image->exports[export].kind == EXPORT_FUNCTION;
+  return is_function && binding->present ? binding : NULL;
+}
+
+/* What has run on the tile may have done it, or may do it again. */
+static bool may_have_done(Report *r, uint32_t tile, Deed deed)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  InsnQuestion *may_do = deeds[deed.kind].may_do;
+  bool may = false;
+  for (uint32_t i = 0; i < cls->image->n_tasks && !may; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    may = record_has_started(record, task->kind, task->id) &&
+          !is_command_task(r->program, cls, task) &&
+          code_reaches(cls, task->entry, may_do, deed.of) != PC_RETURN;
+  }
+  for (uint32_t i = 0; i < cls->image->n_bindings && !may && !r->unlaunched; i++) {
+    const ImageBinding *function = function_at(r, cls, i);
+    may = function && code_reaches(cls, function->address, may_do, deed.of) != PC_RETURN;
+  }
+  return may;
+}
+
+/* A task that has never started and would do it; NULL: none. */
+static const ImageTask *missed_task(Report *r, uint32_t tile, Deed deed)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const TileRecord *record = report_look(r, tile)->record;
+  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    if (!record_has_started(record, task->kind, task->id) &&
+        place_of_deed(cls, task->entry, deed) != PC_RETURN)
+      return task;
+  }
+  return NULL;
+}
+
+/* A task, or a function for the host, that has never run and alone would do it; END_NONE: there is
+ * none, or what has run may do it again. */
+static Unit missed_doer(Report *r, uint32_t tile, Deed deed)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  Unit none = end_unit(END_NONE, tile, 0);
+  if (!cls || may_have_done(r, tile, deed))
+    return none;
+  const ImageTask *task = missed_task(r, tile, deed);
+  if (task) {
+    Unit doer = unit_of(UNIT_DOER, tile, (unsigned)(task - cls->image->tasks));
+    doer.deed = deed;
+    return doer;
+  }
+  for (uint32_t i = 0; i < cls->image->n_bindings && i <= UINT8_MAX; i++) {
+    const ImageBinding *function = function_at(r, cls, i);
+    if (!function || place_of_deed(cls, function->address, deed) == PC_RETURN)
+      continue;
+    Unit end = end_unit(END_NOT_LAUNCHED, tile, i);
+    end.deed = deed;
+    return end;
+  }
+  return none;
+}
+
+static Unit missed_doer_or(Report *r, uint32_t tile, DeedKind kind, unsigned of, Unit otherwise)
+{
+  Unit doer = missed_doer(r, tile, (Deed){kind, (uint8_t)of});
+  return doer.kind == UNIT_END && doer.end == END_NONE ? otherwise : doer;
+}
+
+/* The tasks that would start the local task `first`, one by the other, lead back to one of them. */
+static bool start_each_other(Report *r, uint32_t tile, const ImageTask *first)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  const ImageTask *task = first;
+  for (uint32_t i = 0; task && task->kind == TASK_LOCAL && i < cls->image->n_tasks; i++) {
+    Unit next = missed_doer(r, tile, (Deed){DEED_ACTIVATE, task->id});
+    task = next.kind == UNIT_DOER ? &cls->image->tasks[next.index] : NULL;
+  }
+  return task && task->kind == TASK_LOCAL;
+}
+
+/* What would start the task that has never started. */
+static Unit after_doer(Report *r, Unit from)
+{
+  const ClassCode *cls = program_class(r->program, from.tile);
+  const ImageTask *task = &cls->image->tasks[from.index];
+  Unit end = end_unit(END_NEVER_STARTED, from.tile, from.index);
+  bool is_active = report_look(r, from.tile)->active >> task->id & 1;
+  if (task->kind == TASK_DATA) {
+    unsigned color = color_of_task(r->program, cls, task);
+    unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
+    bool lacks = queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0;
+    return lacks ? unit_of(UNIT_RECEIVER, from.tile, color) : end;
+  }
+  if (task->kind != TASK_LOCAL || is_active || task->id == r->program->machine->teardown_task ||
+      start_each_other(r, from.tile, task))
+    return end;
+  return missed_doer_or(r, from.tile, DEED_ACTIVATE, task->id, end);
+}
+
 /* A data task that would unblock waits for a wavelet of its color, the first one or another. */
 static Unit after_command(Report *r, Unit from)
 {
@@ -394,7 +429,7 @@ static Unit after_command(Report *r, Unit from)
     return later_thread(r, from.tile, NO_COLOR, after);
   const ClassCode *cls = program_class(r->program, from.tile);
   if (!has_started)
-    after = end_unit(END_NEVER_STARTED, from.tile, (unsigned)(task - cls->image->tasks));
+    after = after_doer(r, unit_of(UNIT_DOER, from.tile, (unsigned)(task - cls->image->tasks)));
   unsigned color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
   unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
   if (queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0)
@@ -503,7 +538,10 @@ static Unit after_input(Report *r, Unit from)
   int id = blocked_channel(r, from.tile, from.index);
   if (id >= 0)
     return after_block(r, from.tile, (unsigned)id, NO_COLOR);
-  return later_thread(r, from.tile, NO_COLOR, end_unit(END_NOBODY_READS, from.tile, from.index));
+  Unit nobody = end_unit(END_NOBODY_READS, from.tile, from.index);
+  Unit later = later_thread(r, from.tile, NO_COLOR, nobody);
+  bool is_unread = later.end == END_NOBODY_READS && !queue_use_is_any(t->input[from.index].use);
+  return is_unread ? missed_doer_or(r, from.tile, DEED_READ, from.index, later) : later;
 }
 
 bool has_sent(Report *r, Unit sender)
@@ -584,6 +622,22 @@ static bool waits_at_closed_side(Report *r, Unit at)
   return false;
 }
 
+/* What may come to send on the color later, although nothing of it waits to be sent. */
+static Unit later_sender(Report *r, Unit at, Unit otherwise)
+{
+  Unit later = later_thread(r, at.tile, at.index, left_in_fifo_or(r, at.tile, otherwise));
+  bool is_unsent = later.end == END_NO_SENDER && !has_sent(r, at);
+  return is_unsent ? missed_doer_or(r, at.tile, DEED_SEND, at.index, later) : later;
+}
+
+static Unit after_stream(Report *r, Unit from)
+{
+  Unit here = sender_here(r, from);
+  return here.kind != UNIT_END
+           ? here
+           : later_sender(r, from, end_unit(END_NO_SENDER, from.tile, from.index));
+}
+
 static Unit after_sender(Report *r, Unit from)
 {
   InspectColor state = report_look(r, from.tile)->colors[from.index];
@@ -606,7 +660,7 @@ static Unit after_sender(Report *r, Unit from)
       why = next;
   }
   if (ramp)
-    return later_thread(r, from.tile, from.index, left_in_fifo_or(r, from.tile, why));
+    return later_sender(r, from, why);
   return waits_at_closed_side(r, from) ? end_unit(END_CLOSED, from.tile, from.index) : why;
 }
 
@@ -622,6 +676,8 @@ Unit unit_after(Report *r, Unit from)
   case UNIT_RECEIVER: return after_receiver(r, from);
   case UNIT_SENDER: return after_sender(r, from);
   case UNIT_COMMAND: return after_command(r, from);
+  case UNIT_STREAM: return after_stream(r, from);
+  case UNIT_DOER: return after_doer(r, from);
   case UNIT_END: default: return from;
   }
 }

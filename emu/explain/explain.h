@@ -1,7 +1,7 @@
 /* emu/explain: why a run has ended as it did: findings with the place and the other side, and the
  * waits on a stopped engine with their causes.
  *
- * Reading order: endless, report, calls, values, variables, fault, left, busy, deadlock.h,
+ * Reading order: endless, report, calls, code, values, variables, fault, left, busy, deadlock.h,
  * deadlock_wait, deadlock, deadlock_text.
  */
 #ifndef EMU_EXPLAIN_H
@@ -34,6 +34,7 @@ typedef struct {
   const EndlessLoop *loops;     /* of endless_find, or NULL */
   const uint32_t *unblocks_expected;   /* how often each tile has to unblock its command stream, or
                                           NULL */
+  bool unlaunched;              /* as in IdleQuestion */
 } Report;
 
 Report report_create(Engine *engine, const Program *program, FILE *out);
@@ -128,6 +129,9 @@ typedef struct {
   bool host;                    /* launches drive the run: finite waits may be normal */
   bool unblock_missing;         /* a launched function has not unblocked the command stream */
   bool stream_short;            /* a host stream has not got all its words */
+  const uint32_t *short_colors; /* by tile, a bit each: those on which the host waits for words of
+                                   the tile; NULL: none */
+  bool unlaunched;              /* the host can launch functions, but has launched none yet */
   bool left_is_error;
   const uint32_t *unblocks_expected;  /* by tile: how often it should have unblocked the command
                                          stream by now; NULL: no operation waits for that */

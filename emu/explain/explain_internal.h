@@ -41,4 +41,28 @@ WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32
 uint32_t calls_that_reach(const Program *program, uint32_t tile, uint32_t pc, WayIntoLibrary *ways,
                           uint32_t most);
 
+/* ---- code.c: what the code of a class can come to -------------------------------------------- */
+
+/* The descriptor that a constant puts into the DSR: on the way to the instruction of that index, or
+ * before any task, in code that stands behind all others. */
+bool code_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr, Descriptor *desc);
+/* Does the instruction do it?  `of`: a task's id, a color or an input queue.  Those that "may" do
+ * something answer yes if that depends on a value of the run. */
+typedef bool InsnQuestion(const ClassCode *cls, const Insn *insn, unsigned of);
+bool insn_unblocks_stream(const ClassCode *cls, const Insn *insn, unsigned of);
+bool insn_may_unblock(const ClassCode *cls, const Insn *insn, unsigned id);
+/* By @activate. */
+bool insn_activates(const ClassCode *cls, const Insn *insn, unsigned id);
+bool insn_may_activate(const ClassCode *cls, const Insn *insn, unsigned id);
+/* And by an operation. */
+bool insn_starts(const ClassCode *cls, const Insn *insn, unsigned id);
+bool insn_may_start(const ClassCode *cls, const Insn *insn, unsigned id);
+bool insn_sends(const ClassCode *cls, const Insn *insn, unsigned color);
+bool insn_may_send(const ClassCode *cls, const Insn *insn, unsigned color);
+bool insn_reads(const ClassCode *cls, const Insn *insn, unsigned queue);
+bool insn_may_read(const ClassCode *cls, const Insn *insn, unsigned queue);
+/* The instruction that answers the question with yes, among those that can follow `entry`, or the
+ * call that leads to it; PC_RETURN: there is none. */
+uint16_t code_reaches(const ClassCode *cls, uint16_t entry, InsnQuestion *question, unsigned of);
+
 #endif

@@ -409,58 +409,12 @@ static void print_contesting(Report *r, const Fault *fault)
   fprintf(r->out, "\n");
 }
 
-/* The words at an address as the class starts with them; false: not all of them are set. */
-static bool initial_words(const ImageClass *image, uint32_t address, uint16_t *words, unsigned n)
-{
-  for (uint32_t i = 0; i < image->n_segments; i++) {
-    const ImageSegment *s = &image->segments[i];
-    if (address < s->address || address + 2 * n > (uint32_t)s->address + s->bytes)
-      continue;
-    const uint8_t *bytes = s->data + (address - s->address);
-    for (unsigned k = 0; k < n; k++)
-      words[k] = (uint16_t)(bytes[2 * k] | bytes[2 * k + 1] << 8);
-    return true;
-  }
-  return false;
-}
-
-/* The constant descriptor that the instruction loads into the DSR. */
-static bool loaded_descriptor(const ClassCode *cls, const Insn *load, const VecOperand *dsr,
-                              Descriptor *desc, bool *is_load)
-{
-  uint16_t words[ARRAY_COUNT(((ImageDsr *)0)->words)];
-  unsigned n = descriptor_words(DESC_FABIN);
-  *is_load = load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number;
-  return *is_load && load->absolute && initial_words(cls->image, load->imm, words, n) &&
-         descriptor_decode(words, n, desc);
-}
-
-/* The descriptor that a constant puts into the DSR: on the way to the instruction, or before any
- * task, in code that stands behind all others. */
-static bool constant_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
-                                Descriptor *desc)
-{
-  bool is_load = false, found = false;
-  for (uint32_t i = insn; !is_load && i-- > 0;)
-    found = loaded_descriptor(cls, &cls->insns[i], dsr, desc, &is_load);
-  for (uint32_t i = cls->n_insns; !is_load && i-- > insn;)
-    found = loaded_descriptor(cls, &cls->insns[i], dsr, desc, &is_load);
-  if (is_load)
-    return found;
-  for (uint32_t i = 0; i < cls->image->n_dsrs; i++) {
-    const ImageDsr *preset = &cls->image->dsrs[i];
-    if (preset->file == dsr->file && preset->number == dsr->number)
-      return descriptor_decode(preset->words, ARRAY_COUNT(preset->words), desc);
-  }
-  return false;
-}
-
 static bool is_receiver(const ClassCode *cls, uint32_t insn, unsigned queue, unsigned color)
 {
   const VecOperand *sources[] = {&cls->insns[insn].vec.src0, &cls->insns[insn].vec.src1};
   for (unsigned i = 0; cls->insns[insn].op == OP_vec && i < ARRAY_COUNT(sources); i++) {
     Descriptor desc;
-    if (sources[i]->kind == VOPND_DSR && constant_descriptor(cls, insn, sources[i], &desc) &&
+    if (sources[i]->kind == VOPND_DSR && code_descriptor(cls, insn, sources[i], &desc) &&
         desc.kind == DESC_FABIN && desc.queue == queue && desc.color == color)
       return true;
   }

@@ -435,10 +435,24 @@ static const char *why_missing(HostSession *s, const Operation *op)
                       all - op->missing, all, hint);
 }
 
+/* The tiles that the stream waits for. */
+static void add_short_colors(const HostSession *s, const Operation *op, uint32_t *short_colors)
+{
+  const uint32_t *received = op->received;
+  uint32_t tile;
+  HostTiles tiles = host_tiles(&op->transfer);
+  for (; host_tiles_next(&tiles, s->program, &tile); received++)
+    if (*received < op->transfer.elements)
+      short_colors[tile] |= 1u << op->transfer.target;
+}
+
 /* Nothing moves and nothing more can be issued. */
 static WseStatus report_stuck(HostSession *s)
 {
-  IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected};
+  uint32_t *short_colors = base_malloc(sizeof *short_colors * s->program->n_tiles);
+  memset(short_colors, 0, sizeof *short_colors * s->program->n_tiles);
+  IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected,
+                           .short_colors = short_colors};
   const char *why = NULL;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     const Operation *op = &s->operations[i];
@@ -446,10 +460,14 @@ static WseStatus report_stuck(HostSession *s)
       continue;
     question.unblock_missing |= op->kind == OPERATION_LAUNCH;
     question.stream_short |= op->received != NULL;
+    if (op->kind == OPERATION_STREAM_OUT && op->received)
+      add_short_colors(s, op, short_colors);
     if (!why)
       why = op->kind == OPERATION_LAUNCH ? why_launch(s, op) : why_missing(s, op);
   }
-  return session_stuck(s, &question, why);
+  WseStatus status = session_stuck(s, &question, why);
+  free(short_colors);
+  return status;
 }
 
 /* Whether all tiles have done what the oldest open command asks, so that the host waits for

@@ -154,6 +154,7 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
 {
   IdleQuestion asked = *question;
   asked.left_is_error = s->finishing && s->options.left_is_error;
+  asked.unlaunched = s->image->memcpy && !s->unblocks_expected;
   IdleState state = idle_classify(s->engine, s->program, &asked);
   if (question->unblock_missing || question->stream_short)
     state = IDLE_STUCK;
@@ -170,11 +171,11 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
             state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
   long before = ftell(out);
-  deadlock_report(s->engine, s->program, question, MOST_LINES - 1, out);
+  deadlock_report(s->engine, s->program, &asked, MOST_LINES - 1, out);
   if (question->stream_short)
     print_unasked(s, ftell(out) > before, out);
   base_text_close(out, &text);
-  observers_stuck(s, question);
+  observers_stuck(s, &asked);
   if (state == IDLE_WARNINGS) {
     if (s->options.warnings && s->warned_of != session_cycle(s) + 1)
       fputs(text, s->options.warnings);

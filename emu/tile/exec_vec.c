@@ -117,7 +117,7 @@ bool dsr_get_field(const DsrState *dsr, DsrField field, uint16_t *value)
 /* Words of the state block, see FIFO_STATE_WORDS in machine.h. */
 enum {
   FIFO_FIRST, FIFO_CAPACITY, FIFO_READ, FIFO_WRITE, FIFO_HELD = FIFO_W_HELD, FIFO_FLAGS,
-  FIFO_ELEMENT, FIFO_PUSH_ACTION, FIFO_POP_ACTION,
+  FIFO_ELEMENT, FIFO_PUSH_ACTION = FIFO_W_PUSH_ACTION, FIFO_POP_ACTION = FIFO_W_POP_ACTION,
   FIFO_FOUND_EMPTY = 1, FIFO_FOUND_FULL = 2,
 };
 

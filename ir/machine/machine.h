@@ -299,7 +299,8 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size);
 typedef enum { FIFO_TEST, FIFO_TERMINATE, FIFO_SUSPEND, FIFO_FAULT } FifoAction;
 enum { FIFO_W_FLAGS = 5, FIFO_EMPTY_SHIFT = 4, FIFO_FULL_SHIFT = 6, FIFO_ACTION_MASK = 3 };
 enum {
-  FIFO_STATE_WORDS = 12, FIFO_W_HELD = 4, FIFO_W_READ_LENGTH = 9, FIFO_W_WRITE_LENGTH = 10
+  FIFO_STATE_WORDS = 12, FIFO_W_HELD = 4, FIFO_W_PUSH_ACTION = 7, FIFO_W_POP_ACTION = 8,
+  FIFO_W_READ_LENGTH = 9, FIFO_W_WRITE_LENGTH = 10
 };
 
 /* ---- image.c: the program image -------------------------------------------------------- */
