@@ -79,6 +79,9 @@ Unit unit_after(Report *report, Unit from);
 uint16_t place_of_deed(const ClassCode *cls, uint16_t entry, Deed deed);
 /* The tile has sent on the color. */
 bool has_sent(Report *report, Unit sender);
+/* The last activations that the tile has lost are those of the blocked task: they have merged
+ * because it is blocked, so they are not why it does not run. */
+bool has_merged(Report *report, Unit blocked);
 /* Elements in the FIFO that the tile filled last. */
 unsigned elements_in_fifo(Report *report, uint32_t tile);
 /* The output port that holds up a UNIT_ROUTER. */

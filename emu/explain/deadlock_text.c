@@ -265,10 +265,9 @@ static void print_ways(const Report *r, uint32_t tile, uint32_t pc)
             ways[i].file, ways[i].line);
 }
 
-static void print_merged(Report *r, uint32_t tile)
+static void print_merging(Report *r, uint32_t tile)
 {
   const TileRecord *record = report_look(r, tile)->record;
-  report_task(r, tile, TASK_LOCAL, record->lost_id);
   fprintf(r->out, " was activated again before it had started");
   if (record->lost_pc != PC_RETURN)
     report_place(r, tile, record->lost_pc);
@@ -278,6 +277,12 @@ static void print_merged(Report *r, uint32_t tile)
   }
   print_ways(r, tile, record->lost_pc);
   fprintf(r->out, ": two activations are one start");
+}
+
+static void print_merged(Report *r, uint32_t tile)
+{
+  report_task(r, tile, TASK_LOCAL, report_look(r, tile)->record->lost_id);
+  print_merging(r, tile);
 }
 
 static void print_lost(Report *r, Unit end)
@@ -664,6 +669,18 @@ static void print_host(Report *r, Unit end)
   fprintf(r->out, " takes");
 }
 
+/* What else there is to say of a blocked task. */
+static void print_about_block(Report *r, Unit end)
+{
+  print_missed_unblocker(r, end);
+  if (has_no_data_task(r, end))
+    print_held_up(r, end);
+  if (has_merged(r, end)) {
+    fprintf(r->out, "; it");
+    print_merging(r, end.tile);
+  }
+}
+
 void end_print(Report *r, Unit end)
 {
   switch (end.end) {
@@ -696,9 +713,7 @@ void end_print(Report *r, Unit end)
     print_blocked(r, end, end.end == END_BLOCKED_TASK ? ID_TASK : ID_MICROTHREAD);
     fprintf(r->out, ": nothing unblocks it");
     if (end.end == END_BLOCKED_TASK)
-      print_missed_unblocker(r, end);
-    if (end.end == END_BLOCKED_TASK && has_no_data_task(r, end))
-      print_held_up(r, end);
+      print_about_block(r, end);
     break;
   case END_LOST: print_lost(r, end); break;
   case END_UNTAKEN: print_untaken(r, end); break;
@@ -1077,6 +1092,9 @@ const char *end_help(Report *r, const Unit *root)
     if (lacks_activation(r, *root))
       return "activate the task that unblocks: with @activate, or with .activate of the operation "
              "that has to end before it";
+    if (has_merged(r, *root))
+      return "unblock it with @unblock or with .unblock of an operation; perhaps one of the places "
+             "that activate it is meant to unblock it";
     /* fallthrough */
   case END_BLOCKED_THREAD:
     return "unblock it with @unblock or with .unblock of an operation, or do not block it";

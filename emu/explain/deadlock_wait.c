@@ -31,6 +31,12 @@ static Unit lost_or(Report *r, uint32_t tile, Unit otherwise)
   return record->untaken ? end_unit(END_UNTAKEN, tile, record->untaken_queue) : otherwise;
 }
 
+bool has_merged(Report *r, Unit blocked)
+{
+  const TileRecord *record = report_look(r, blocked.tile)->record;
+  return record->lost && record->lost_id == blocked.index;
+}
+
 unsigned elements_in_fifo(Report *r, uint32_t tile)
 {
   uint16_t state = report_look(r, tile)->record->fifo[true].state, held = 0;
@@ -119,7 +125,8 @@ static Unit after_block(Report *r, uint32_t tile, unsigned id, unsigned color)
     if (leads_to_unblock(program_class(r->program, tile), thread->run->done, id))
       return unit_of(UNIT_THREAD, tile, i);
   }
-  return lost_or(r, tile, end_unit(END_BLOCKED_TASK, tile, id));
+  Unit blocked = end_unit(END_BLOCKED_TASK, tile, id);
+  return has_merged(r, blocked) ? blocked : lost_or(r, tile, blocked);
 }
 
 /* A local task that is activated and blocked; -1: none. */
