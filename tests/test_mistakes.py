@@ -30,6 +30,20 @@ def test_an_access_that_begins_in_a_variable_names_it_once(tmp_path):
         assert text.count("'x'") == 1, text
 
 
+def test_what_differs_in_the_value_alone_is_one_cause(tmp_path):
+    mistake = next(m for m in MISTAKES if m.name == "left_on_several_tiles")
+    for arch in mistake.arches:
+        text = mistake_run.report(mistake, arch, "-O1", "fast", tmp_path)
+        assert "likewise at P3.0" in text and "cause 2" not in text, text
+
+
+def test_what_comes_from_another_side_is_the_same_cause(tmp_path):
+    mistake = next(m for m in MISTAKES if m.name == "control_on_four_sides")
+    for arch in mistake.arches:
+        text = mistake_run.report(mistake, arch, "-O1", "fast", tmp_path)
+        assert "likewise at P0.1, P2.1, P1.2" in text and "cause 2" not in text, text
+
+
 def test_a_task_that_will_unblock_is_no_cause(tmp_path):
     """It starts when the operation that waits is over, so what holds that one up is to blame."""
     mistake = next(m for m in MISTAKES if m.name == "unblock_behind_a_send")

@@ -17,6 +17,13 @@ static void print_ports(const Report *r, PortMask ports)
     fprintf(r->out, "nowhere");
 }
 
+/* A value is what differs between tiles that wait for the same reason. */
+static void print_payload(const Report *r, uint32_t payload)
+{
+  if (!r->anonymous)
+    fprintf(r->out, "0x%08x", payload);
+}
+
 /* Whose wavelets came this way, before the switch stood as it does. */
 static void print_origins(Report *r, Unit end)
 {
@@ -26,7 +33,7 @@ static void print_origins(Report *r, Unit end)
   for (unsigned p = 0; p < PORT_COUNT; p++) {
     if (!(inputs >> p & 1) || !report_origin(r, end.tile, (Port)p, end.index, &origin))
       continue;
-    fprintf(r->out, "; from %s came ", port_name((Port)p));
+    fprintf(r->out, "; from %s came ", r->anonymous ? "" : port_name((Port)p));
     report_use(r, origin.tile, origin.use);
     fprintf(r->out, " of ");
     report_tile(r, origin.tile);
@@ -198,9 +205,10 @@ static void print_nobody_reads(Report *r, Unit end)
   fprintf(r->out, " ");
   report_queue(r, end.tile, false, end.index);
   if (queue->count) {
-    fprintf(r->out, ", which holds %u wavelet%s, the first 0x%08x%s of ", queue->count,
-            queue->count == 1 ? "" : "s", queue->head.payload,
-            queue->head.control ? " (control)" : "");
+    fprintf(r->out, ", which holds %u wavelet%s, the first ", queue->count,
+            queue->count == 1 ? "" : "s");
+    print_payload(r, queue->head.payload);
+    fprintf(r->out, "%s of ", queue->head.control ? " (control)" : "");
     report_color(r, end.tile, queue->head.color);
   }
   if (queue_use_is_any(queue->use)) {
@@ -321,7 +329,8 @@ static void print_untaken(Report *r, Unit end)
     fprintf(r->out, "%u control wavelets, the last ", record->untaken);
   else
     fprintf(r->out, "control wavelet ");
-  fprintf(r->out, "0x%08x of ", record->untaken_payload);
+  print_payload(r, record->untaken_payload);
+  fprintf(r->out, " of ");
   report_color(r, end.tile, color);
   end.index = (uint8_t)color;
   print_origins(r, end);
@@ -706,8 +715,9 @@ void end_print(Report *r, Unit end)
     report_tile(r, end.tile);
     fprintf(r->out, " ");
     report_queue(r, end.tile, false, end.index);
-    fprintf(r->out, " has a control wavelet at its head, 0x%08x, that the operation does not take",
-            report_look(r, end.tile)->input[end.index].head.payload);
+    fprintf(r->out, " has a control wavelet at its head, ");
+    print_payload(r, report_look(r, end.tile)->input[end.index].head.payload);
+    fprintf(r->out, ", that the operation does not take");
     break;
   case END_BLOCKED_TASK: case END_BLOCKED_THREAD:
     print_blocked(r, end, end.end == END_BLOCKED_TASK ? ID_TASK : ID_MICROTHREAD);

@@ -357,7 +357,7 @@ static void print_instruction(const Program *program, Engine *engine, const Faul
 static void print_origin(Report *r, const Fault *fault, Port port)
 {
   Origin origin;
-  fprintf(r->out, "  from %s: ", port_name(port));
+  fprintf(r->out, "  from %s: ", r->anonymous ? "" : port_name(port));
   if (!report_origin(r, fault->tile, port, fault->color, &origin)) {
     fprintf(r->out, "a sender that no route shows\n");
     return;
@@ -633,12 +633,22 @@ enum { MOST_FAULTS_SHOWN = 10, TILES_SHOWN = 8 };
 /* Findings that differ only in the tile. */
 typedef struct { char *key; size_t first; uint32_t n; uint32_t tiles[TILES_SHOWN]; } Alike;
 
+/* The finding without what may differ although the mistake is the same: the data of a wavelet. */
+static Fault without_data(const Fault *fault)
+{
+  Fault copy = *fault;
+  if (copy.kind == FAULT_CONTROL_UNTAKEN)
+    copy.value &= ~(uint32_t)UINT16_MAX;
+  return copy;
+}
+
 static char *alike_key(const Program *program, Engine *engine, const Fault *fault)
 {
   char *text = NULL;
   size_t size;
+  Fault kept = without_data(fault);
   FILE *out = base_text_open(&text, &size);
-  print_message(program, fault, out);
+  print_message(program, &kept, out);
   print_body(program, engine, fault, true, out);
   base_text_close(out, &text);
   return text;
