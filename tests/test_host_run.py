@@ -86,6 +86,19 @@ def test_options_of_every_run(program, tmp_path):
     assert "</html>" in (tmp_path / "r.html").read_text()
 
 
+def test_stop_without_run(program):
+    """A program without commands of the host would be read as if it had run."""
+    ran = script(program, """
+        r = SdkRuntime("out")
+        r.load()
+        r.stop()
+        SdkRuntime("out").stop()
+    """, preamble=host_run.PREAMBLE.replace("r = SdkRuntime", "# r = SdkRuntime").replace(
+        "\nr.load()\nr.run()", ""))
+    assert ran.err.count("stop() before run(): the program has been loaded and has never run") == 1
+    assert "; call run() after load()" in ran.err
+
+
 def test_load_and_run_again(program):
     """A second call leaves the program and its memory as they are, and warns."""
     script(program, """

@@ -249,6 +249,9 @@ class SdkRuntime(Tiles):
 
     def stop(self):
         """Waits for every operation and ends the emulation; statistics and symbols remain."""
+        if self._state == "loaded":
+            self._warn("stop() before run(): the program has been loaded and has never run; call run() "
+                       "after load()")
         if self._state != "running":
             self._state = "stopped"
             return
