@@ -40,6 +40,21 @@ static void print_origins(Report *r, Unit end)
   }
 }
 
+/* The ports that another position of the switch opens: the number of the first such position, 0
+ * if there is none.  The first position is not named: what went before has advanced the switch. */
+static unsigned position_that_opens(Report *r, Unit closed, bool inputs, PortMask *ports)
+{
+  const InspectColor *state = &report_look(r, closed.tile)->colors[closed.index];
+  const ImageColorConfig *config = program_color(r->program, closed.tile, closed.index);
+  for (unsigned i = state->position + 1u; config && i < MAX_SWITCH_POSITIONS; i++) {
+    const ImagePosition *position = &config->positions[i];
+    *ports = (inputs ? position->rx & ~state->rx : position->tx & ~state->tx);
+    if (position->valid && *ports)
+      return i;
+  }
+  return 0;
+}
+
 /* "P1.0's router takes color 3 from NORTH only (to RAMP, switch position 0)", or the other side. */
 static void print_route(Report *r, Unit end, bool inputs, const char *what)
 {
@@ -58,7 +73,14 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
   fprintf(r->out, (inputs ? state->rx : state->tx) ? " only" : "");
   fprintf(r->out, inputs ? " (to " : " (from ");
   print_ports(r, inputs ? state->tx : state->rx);
-  fprintf(r->out, ", switch position %u)", state->position);
+  fprintf(r->out, ", switch position %u", state->position);
+  PortMask opened;
+  unsigned position = position_that_opens(r, end, inputs, &opened);
+  if (position) {
+    fprintf(r->out, inputs ? "; in position %u from " : "; in position %u to ", position);
+    print_ports(r, opened);
+  }
+  fprintf(r->out, ")");
   if (!inputs)
     print_origins(r, end);
 }
@@ -1053,8 +1075,21 @@ static const char *script_help(const Unit *root)
   return root->end < ARRAY_COUNT(helps) ? helps[root->end] : NULL;
 }
 
+/* The router of the tile is in the way, and its switch has a later position that opens another one:
+ * what is missing is a control wavelet. */
+static bool lacks_switching(Report *r, const Unit *root)
+{
+  PortMask opened;
+  bool leads = root->end == END_NOT_ROUTED || root->end == END_NOT_DELIVERED;
+  return (leads || root->end == END_CLOSED) &&
+         position_that_opens(r, *root, root->end == END_CLOSED, &opened) > 0;
+}
+
 const char *end_help(Report *r, const Unit *root)
 {
+  if (lacks_switching(r, root))
+    return "send the control wavelet that switches there: one with the command SWITCH_ADV, on the "
+           "same color, by a fabout_dsd with .control; else correct the route of the position";
   if (r->program->image->is_of_script && script_help(root))
     return script_help(root);
   switch (root->end) {
