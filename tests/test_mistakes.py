@@ -44,6 +44,12 @@ def test_what_comes_from_another_side_is_the_same_cause(tmp_path):
         assert "likewise at P0.1, P2.1, P1.2" in text and "cause 2" not in text, text
 
 
+def test_a_queue_with_another_color_by_now_may_have_sent(tmp_path):
+    mistake = next(m for m in MISTAKES if m.name == "receiver_not_rebound")
+    text = mistake_run.report(mistake, "wse3", "-O1", "fast", tmp_path)
+    assert "nobody there ever has" not in text, text
+
+
 def test_a_task_that_will_unblock_is_no_cause(tmp_path):
     """It starts when the operation that waits is over, so what holds that one up is to blame."""
     mistake = next(m for m in MISTAKES if m.name == "unblock_behind_a_send")

@@ -82,6 +82,8 @@ bool has_sent(Report *report, Unit sender);
 /* The last activations that the tile has lost are those of the blocked task: they have merged
  * because it is blocked, so they are not why it does not run. */
 bool has_merged(Report *report, Unit blocked);
+/* A queue that was used last for another color may have sent on this one before. */
+bool may_have_sent(Report *report, Unit sender);
 /* Elements in the FIFO that the tile filled last. */
 unsigned elements_in_fifo(Report *report, uint32_t tile);
 /* The output port that holds up a UNIT_ROUTER. */

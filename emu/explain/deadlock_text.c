@@ -154,7 +154,7 @@ static void print_no_sender(Report *r, Unit end)
   fprintf(r->out, " sends on ");
   report_color(r, end.tile, end.index);
   fprintf(r->out, " any more");
-  if (!print_last_sends(r, end))
+  if (!print_last_sends(r, end) && !may_have_sent(r, end))
     fprintf(r->out, "; nobody there ever has");
   if (owes_unblock(r, end.tile))
     print_idle_task(r, end.tile);
@@ -479,6 +479,15 @@ static bool is_teardown(const Report *r, const ImageTask *task)
   return task->kind == TASK_LOCAL && task->id == r->program->machine->teardown_task;
 }
 
+/* The tile has a handler for a color that is torn down; else that task serves flushes alone. */
+static bool has_teardown_handler(const ClassCode *cls)
+{
+  bool has = false;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    has |= cls->image->teardown_handler[c] != PC_RETURN;
+  return has;
+}
+
 enum { OTHERS_NAMED = 3 };
 
 /* Only the program knows which of several tasks was meant to start. */
@@ -512,7 +521,9 @@ static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
     fprintf(r->out, "no wavelet has come for it");
     break;
   case TASK_LOCAL: case TASK_NONE: default:
-    if (is_teardown(r, task)) {
+    if (is_teardown(r, task) && !has_teardown_handler(program_class(r->program, tile))) {
+      fprintf(r->out, "no output queue with a handler has been flushed");
+    } else if (is_teardown(r, task)) {
       fprintf(r->out, "no color with a handler has been torn down");
       print_arrivals(r, tile);
     } else if (report_look(r, tile)->active >> task->id & 1) {
@@ -934,6 +945,9 @@ static const char *start_help(Report *r, const Unit *end)
     if (passes_idle_task(r, end->tile))
       return "name RAMP in the .tx of the route that leads past the data task, or send the control "
              "wavelet that switches there";
+    if (is_teardown(r, task) && !has_teardown_handler(program_class(r->program, end->tile)))
+      return "flush the queue of the handler with @queue_flush: the handler runs when the queue is "
+             "empty";
     if (is_teardown(r, task))
       return "send a control wavelet with the command TEARDOWN on the color of the handler: the "
              "fabout_dsd needs .control";

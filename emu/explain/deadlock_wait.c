@@ -350,6 +350,17 @@ static bool may_have_done(Report *r, uint32_t tile, Deed deed)
   return may;
 }
 
+bool may_have_sent(Report *r, Unit sender)
+{
+  const InspectTile *t = report_look(r, sender.tile);
+  bool is_used = false;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    is_used |= queue_use_is_any(t->output[q].use) &&
+               t->output[q].use.color != r->program->machine->memcpy_result_color;
+  return is_used && program_class(r->program, sender.tile) &&
+         may_have_done(r, sender.tile, (Deed){DEED_SEND, sender.index});
+}
+
 /* A task that has never started and would do it; NULL: none. */
 static const ImageTask *missed_task(Report *r, uint32_t tile, Deed deed)
 {
