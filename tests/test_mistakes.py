@@ -44,6 +44,20 @@ def test_what_comes_from_another_side_is_the_same_cause(tmp_path):
         assert "likewise at P0.1, P2.1, P1.2" in text and "cause 2" not in text, text
 
 
+def test_the_same_line_in_other_code_is_one_finding(tmp_path):
+    mistake = next(m for m in MISTAKES if m.name == "same_line_in_other_code")
+    for arch in mistake.arches:
+        text = mistake_run.report(mistake, arch, "-O1", "fast", tmp_path)
+        assert "likewise at P1.0, P2.0" in text and text.count("OUT_OF_BOUNDS") == 1, text
+
+
+def test_a_tile_at_the_border_waits_for_no_neighbour(tmp_path):
+    mistake = next(m for m in MISTAKES if m.name == "counter_at_the_border")
+    for arch in mistake.arches:
+        text = mistake_run.report(mistake, arch, "-O1", "fast", tmp_path)
+        assert "cause 2" not in text and "no wavelet of" not in text, text
+
+
 def test_a_queue_with_another_color_by_now_may_have_sent(tmp_path):
     mistake = next(m for m in MISTAKES if m.name == "receiver_not_rebound")
     text = mistake_run.report(mistake, "wse3", "-O1", "fast", tmp_path)

@@ -413,18 +413,35 @@ static void print_no_call(Report *r, uint32_t tile, const ClassCode *cls)
   fprintf(r->out, " on");
 }
 
+/* A route of a neighbour leads the color here: tiles at the border of a pattern have none. */
+static bool comes_from_neighbour(Report *r, uint32_t tile, unsigned color)
+{
+  PortMask sides = report_look(r, tile)->colors[color].configured
+                     ? report_look(r, tile)->colors[color].rx & ~port_bit(PORT_RAMP) : 0;
+  bool comes = false;
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    uint32_t from = program_neighbour(r->program, tile, (Port)p);
+    if (!(sides >> p & 1) || from == (uint32_t)NO_TILE)
+      continue;
+    const InspectTile *t = report_look(r, from);
+    for (unsigned c = 0; c < MAX_COLORS && !comes; c++)
+      comes = t->colors[c].configured && (t->colors[c].tx & port_bit(port_opposite((Port)p))) &&
+              program_color_inside(r->program, tile, (uint8_t)c, (Port)p) == color;
+  }
+  return comes;
+}
+
 /* A data task that has never started although a route of its color, on which others send, leads to
  * the tile; NULL: there is none. */
 static const ImageTask *idle_data_task(Report *r, uint32_t tile, unsigned *color)
 {
   const ClassCode *cls = program_class(r->program, tile);
-  const InspectTile *t = report_look(r, tile);
   for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
     const ImageTask *task = &cls->image->tasks[i];
     *color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
     if (*color < MAX_COLORS && !is_command_task(r->program, cls, task) &&
-        !record_has_started(t->record, task->kind, task->id) && t->colors[*color].configured &&
-        (t->colors[*color].rx & ~port_bit(PORT_RAMP)))
+        !record_has_started(report_look(r, tile)->record, task->kind, task->id) &&
+        comes_from_neighbour(r, tile, *color))
       return task;
   }
   return NULL;

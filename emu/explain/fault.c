@@ -332,8 +332,10 @@ static void print_operands(const Program *program, const Fault *fault, FILE *out
     fprintf(out, "\n");
 }
 
+/* `anonymous`: as the source has it.  Tiles with other parameters have it at other addresses, in
+ * other registers. */
 static void print_instruction(const Program *program, Engine *engine, const Fault *fault,
-                              FILE *out)
+                              bool anonymous, FILE *out)
 {
   const ClassCode *cls = program_class(program, fault->tile);
   const Insn *insn = cls && fault->pc != PC_RETURN ? class_insn(cls, fault->pc) : NULL;
@@ -345,7 +347,10 @@ static void print_instruction(const Program *program, Engine *engine, const Faul
     insn_print(insn, text, sizeof text);
   else
     snprintf(text, sizeof text, "no instruction");
-  fprintf(out, "  at %s%spc 0x%04x: %s\n", place, *place ? ", " : "", fault->pc, text);
+  if (anonymous && *place && insn)
+    fprintf(out, "  at %s: %s\n", place, insn_info[insn->op].name);
+  else
+    fprintf(out, "  at %s%spc 0x%04x: %s\n", place, *place ? ", " : "", fault->pc, text);
   if (cls)
     print_callers(program, engine, fault, out);
   if (insn && insn->op == OP_vec)
@@ -613,7 +618,7 @@ static void print_body(const Program *program, Engine *engine, const Fault *faul
   const char *advice = help_text(program, fault->kind);
   Report report = report_create(engine, program, out);
   report.anonymous = anonymous;
-  print_instruction(program, engine, fault, out);
+  print_instruction(program, engine, fault, anonymous, out);
   if (engine)
     print_other_side(&report, fault);
   if (advice)
