@@ -27,7 +27,8 @@ typedef struct {
 typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
 
 typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_INDEX, RULE_COUNT } Rule;
+               RULE_SWITCH, RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_INDEX,
+               RULE_COUNT } Rule;
 
 typedef struct { Rule rule; Span at; } Told;
 
@@ -49,6 +50,8 @@ typedef struct {
   Told *told_at;           /* stb_ds */
   uint64_t entries;        /* of control wavelets that some tile sends */
   bool has_unknown_entries;
+  uint32_t controlled;     /* colors on which some tile sends control wavelets */
+  bool may_control_any;
 } FabricCheck;
 
 /* ---- tiles and routes ------------------------------------------------------------------------ */
@@ -810,6 +813,46 @@ static void check_control(FabricCheck *c, uint32_t tile, const FabricUse *use)
     diag_control_task_help(diags, c->l->tiles[d.last].span);
 }
 
+/* ---- commands for switches ------------------------------------------------------------------- */
+
+/* A payload of <control> for no task, as one that only switches is.  A float may look like it. */
+static bool is_switch_command(const FabricCheck *c, const FabricUse *use)
+{
+  const Machine *machine = machine_get(c->session->options->arch);
+  return use->has_payload && use->float_bits == 0 &&
+         control_entry(use->payload) == machine->control_entry_none &&
+         control_command(use->payload, 0).command != CMD_NOP;
+}
+
+/* A router on the way of the color from the tile has several switch positions. */
+static bool passes_switch(FabricCheck *c, uint32_t tile, unsigned color)
+{
+  bool passes = false;
+  search_start(c, tile);
+  while (search_next(c, &tile) && !passes) {
+    const Route *route;
+    if (route_at(c, tile, color, &route) != ROUTE_KNOWN)
+      return false;
+    passes = !route->is_fixed;
+    for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+      uint32_t next;
+      if (route->ever_tx & port_bit(p) && neighbour_at(c, tile, p, &next))
+        search_visit(c, next);
+    }
+  }
+  return passes;
+}
+
+static void check_switch_command(FabricCheck *c, uint32_t tile, const FabricUse *use)
+{
+  Diags *diags = c->session->diags;
+  if (!is_switch_command(c, use) || c->may_control_any || c->controlled >> use->color & 1 ||
+      !passes_switch(c, tile, use->color) || !may_tell(c, RULE_SWITCH, use->color, use->span))
+    return;
+  diag_switch_as_data(diags, use->span, (unsigned)use->color);
+  diag_switch_as_data_help(diags, use->span);
+}
+
 /* ---- control tasks that nothing starts ------------------------------------------------------- */
 
 /* A payload with the entry that is sent as data; NULL: none. */
@@ -995,12 +1038,15 @@ static void note_classes(FabricCheck *c)
     c->sent |= uses->sends;
     for (uint32_t i = 0; i < uses->n; i++) {
       const FabricUse *use = &uses->uses[i];
+      if (use->is_send && use->is_control)
+        c->controlled |= 1u << use->color;
       if (use->is_send && use->is_control && use->has_payload)
         c->entries |= UINT64_C(1) << control_entry(use->payload);
       else if (use->is_send && use->is_control)
         c->has_unknown_entries = true;
     }
     c->has_unknown_entries |= uses->vague_control;
+    c->may_control_any |= uses->vague_control;
   }
 }
 
@@ -1054,6 +1100,10 @@ static void check_amounts(FabricCheck *c, uint32_t tile)
     if (uses->uses[i].is_control && uses->uses[i].is_send && uses->uses[i].least > 0 &&
         !(c->left_alone >> uses->uses[i].color & 1) && !has_wrong_route(c, uses->uses[i].color))
       check_control(c, tile, &uses->uses[i]);
+  for (uint32_t i = 0; i < uses->n; i++)
+    if (uses->uses[i].is_send && !uses->uses[i].is_control &&
+        !(c->left_alone >> uses->uses[i].color & 1))
+      check_switch_command(c, tile, &uses->uses[i]);
 }
 
 static void check_tiles(FabricCheck *c)
