@@ -511,6 +511,27 @@ layout {
     assert "help: let the host stream as many words to the tile as it takes" in ran.err
 
 
+def test_a_source_that_is_changed_before_the_copy_is_done(program):
+    """The emulator has taken the values by then; the machine may not have."""
+    changes = """
+        x = np.arange(36, dtype=np.float32)
+        task = r.memcpy_h2d(r.get_id("a"), x, 0, 0, 3, 2, 6, streaming=False, data_type=WIDE,
+                            order=MemcpyOrder.ROW_MAJOR, nonblock=True)
+        WAIT
+        x[3] = 7
+        y = np.zeros(36, np.float32)
+        r.memcpy_d2h(y, r.get_id("a"), 0, 0, 3, 2, 6, data_type=WIDE, **COPY)
+        x[4] = 7
+        r.stop()
+    """
+    told = script(program, changes.replace("WAIT", "")).err
+    assert told.count("memcpy_h2d: src has been changed before the transfer was done") == 1, told
+    assert "with nonblock=True, wait for the task first, or pass a copy" in told
+    assert script(program, changes.replace("WAIT", "r.task_wait(task)")).err == ""
+    assert script(program, changes.replace("nonblock=True", "nonblock=False")
+                  .replace("WAIT", "")).err == ""
+
+
 SUMS_LAYOUT = """
 param reply_after: u16;
 const memcpy = @import_module("<memcpy/get_params>", .{

@@ -29,6 +29,7 @@ import sys
 import threading
 import warnings
 import weakref
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -107,11 +108,22 @@ class Task:
         self._buffer = buffer      # keeps the memory that the emulator reads or fills
         self.fills = fills         # that memory is an array of the script's
         self._file = None          # what the words go to when the operation is done
+        self._sent_as = None       # the call, and a sum of the words that it may still have to send
 
     def write_file(self):
         file, self._file = self._file, None
         if file is not None:
             self._buffer.tofile(file)
+
+
+    def note_source(self, call):
+        self._sent_as = call, zlib.crc32(self._buffer)
+
+    def changed_source(self):
+        """The call whose array is no longer what it was given; None from the second question on."""
+        call, before = self._sent_as or (None, 0)
+        self._sent_as = None
+        return call if call and zlib.crc32(self._buffer) != before else None
 
 
 _TILE = re.compile(r"\bP\d+\.\d+\b")       # as reports name it
@@ -255,6 +267,7 @@ class SdkRuntime(Tiles):
         if self._state != "running":
             self._state = "stopped"
             return
+        self._warn_of_changes()
         self._call(self._library.wse_finish)
         for task in self._pending.values():
             task.write_file()
@@ -396,7 +409,7 @@ class SdkRuntime(Tiles):
         transfer.x_step, transfer.y_step = strides
         words = self._words(transfer, src, f"{call}: src")
         self._warn_of_source(call, src, words, transfer)
-        return self._submit(self._library.wse_h2d, transfer, words, nonblock)
+        return self._submit(self._library.wse_h2d, transfer, words, nonblock, call)
 
     def _warn_of_source(self, call, src, words, transfer):
         """What the copy takes in another way than the array looks."""
@@ -466,13 +479,15 @@ class SdkRuntime(Tiles):
         count = self._library.wse_transfer_words(ctypes.byref(transfer))
         return host_words(array, count, name, _shape_of(transfer), writable)
 
-    def _submit(self, function, transfer, words, nonblock):
+    def _submit(self, function, transfer, words, nonblock, sending=None):
         number = ctypes.c_uint64()
         self._call(function, ctypes.byref(transfer),
                    words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)), ctypes.byref(number))
         self._say(f"{'stream' if transfer.streaming else 'copy'} of {words.size} words")
         task = Task(self, number.value, not transfer.streaming, words,
                     fills=function is self._library.wse_d2h)
+        if sending and nonblock:
+            task.note_source(sending)
         return self._submitted(task, nonblock)
 
     # ---- tasks
@@ -480,12 +495,22 @@ class SdkRuntime(Tiles):
     def task_wait(self, task):
         """Returns when the operation is done and its data are valid."""
         number = self._number(task)
+        self._warn_of_changes()
         self._call(self._library.wse_wait, number)
         if task._is_command:       # commands are carried out in order: those before it are done
             for other in [n for n, t in self._pending.items() if t._is_command and n <= number]:
                 del self._pending[other]
         self._pending.pop(number, None)
         task.write_file()
+
+    def _warn_of_changes(self):
+        """The script is about to wait, and has not waited since it passed these arrays."""
+        for task in self._pending.values():
+            call = task.changed_source()
+            if call:
+                self._warn(f"{call}: src has been changed before the transfer was done: on the machine "
+                           "tiles may get the new values; with nonblock=True, wait for the task first, "
+                           "or pass a copy")
 
     def is_task_done(self, task):
         """Whether the operation is done; each question lets the device go on for a while."""
@@ -540,7 +565,7 @@ class SdkRuntime(Tiles):
         transfer = self._stream_transfer("send", port, src, n_wavelets, True)
         words = host_words(np.asarray(src).ravel()[:transfer.elements], transfer.elements,
                            "send: src", f"{transfer.elements} wavelets", False)
-        return self._submit(self._library.wse_h2d, transfer, words, nonblock)
+        return self._submit(self._library.wse_h2d, transfer, words, nonblock, "send")
 
     def receive(self, port, dest, n_wavelets=None, *, nonblock=False):
         """Fills an array with the words of an output stream."""
