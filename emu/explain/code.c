@@ -18,13 +18,18 @@ static void initial_words(const ImageClass *image, uint32_t address, uint16_t *w
   }
 }
 
+static bool loads(const Insn *insn, const VecOperand *dsr)
+{
+  return insn->op == OP_ldsr && insn->file == dsr->file && insn->a == dsr->number;
+}
+
 /* The constant descriptor that the instruction loads into the DSR. */
 static bool loaded_descriptor(const ClassCode *cls, const Insn *load, const VecOperand *dsr,
                               Descriptor *desc, bool *is_load)
 {
   uint16_t words[ARRAY_COUNT(((ImageDsr *)0)->words)];
   unsigned n = descriptor_words(DESC_FABIN);
-  *is_load = load->op == OP_ldsr && load->file == dsr->file && load->a == dsr->number;
+  *is_load = loads(load, dsr);
   if (!*is_load || !load->absolute)
     return false;
   initial_words(cls->image, load->imm, words, n);
@@ -48,14 +53,36 @@ bool code_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
   return false;
 }
 
+/* The DSR is loaded in the same function before the instruction of that index. */
+static bool is_loaded_here(const ClassCode *cls, uint32_t insn, const VecOperand *dsr)
+{
+  for (uint32_t i = insn; i-- > 0 && cls->insns[i].op != OP_endtask && cls->insns[i].op != OP_ret;)
+    if (loads(&cls->insns[i], dsr))
+      return true;
+  return false;
+}
+
+/* What the DSR holds comes from one place: programs that load DSRs by number share them. */
+static bool is_loaded_once(const ClassCode *cls, const VecOperand *dsr)
+{
+  unsigned n = 0;
+  for (uint32_t i = 0; i < cls->n_insns; i++)
+    n += loads(&cls->insns[i], dsr);
+  for (uint32_t i = 0; i < cls->image->n_dsrs; i++)
+    n += cls->image->dsrs[i].file == dsr->file && cls->image->dsrs[i].number == dsr->number;
+  return n == 1;
+}
+
 /* The descriptor of a vector instruction's operand; false: it has none, or one that no constant
- * gives, and then *unknown is set. */
+ * gives for sure, and then *unknown is set. */
 static bool operand_descriptor(const ClassCode *cls, const Insn *insn, const VecOperand *operand,
                                Descriptor *desc, bool *unknown)
 {
   if (insn->op != OP_vec || operand->kind != VOPND_DSR)
     return false;
-  bool is_known = code_descriptor(cls, (uint32_t)(insn - cls->insns), operand, desc);
+  uint32_t at = (uint32_t)(insn - cls->insns);
+  bool is_known = (is_loaded_here(cls, at, operand) || is_loaded_once(cls, operand)) &&
+                  code_descriptor(cls, at, operand, desc);
   *unknown |= !is_known;
   return is_known;
 }
