@@ -18,7 +18,7 @@ static void initial_words(const ImageClass *image, uint32_t address, uint16_t *w
   }
 }
 
-static bool loads(const Insn *insn, const VecOperand *dsr)
+static bool loads_dsr(const Insn *insn, const VecOperand *dsr)
 {
   return insn->op == OP_ldsr && insn->file == dsr->file && insn->a == dsr->number;
 }
@@ -29,7 +29,7 @@ static bool loaded_descriptor(const ClassCode *cls, const Insn *load, const VecO
 {
   uint16_t words[ARRAY_COUNT(((ImageDsr *)0)->words)];
   unsigned n = descriptor_words(DESC_FABIN);
-  *is_load = loads(load, dsr);
+  *is_load = loads_dsr(load, dsr);
   if (!*is_load || !load->absolute)
     return false;
   initial_words(cls->image, load->imm, words, n);
@@ -57,7 +57,7 @@ bool code_descriptor(const ClassCode *cls, uint32_t insn, const VecOperand *dsr,
 static bool is_loaded_here(const ClassCode *cls, uint32_t insn, const VecOperand *dsr)
 {
   for (uint32_t i = insn; i-- > 0 && cls->insns[i].op != OP_endtask && cls->insns[i].op != OP_ret;)
-    if (loads(&cls->insns[i], dsr))
+    if (loads_dsr(&cls->insns[i], dsr))
       return true;
   return false;
 }
@@ -67,7 +67,7 @@ static bool is_loaded_once(const ClassCode *cls, const VecOperand *dsr)
 {
   unsigned n = 0;
   for (uint32_t i = 0; i < cls->n_insns; i++)
-    n += loads(&cls->insns[i], dsr);
+    n += loads_dsr(&cls->insns[i], dsr);
   for (uint32_t i = 0; i < cls->image->n_dsrs; i++)
     n += cls->image->dsrs[i].file == dsr->file && cls->image->dsrs[i].number == dsr->number;
   return n == 1;

@@ -633,6 +633,32 @@ static void print_help(Analysis *a, const Cause *cause)
     fprintf(a->report.out, "  help: %s\n", advice);
 }
 
+/* The first to wait lacks words of a color, and those of another one have come to its ramp, for
+ * which it has no queue: its program may have got the wrong one from the layout. */
+static void print_stray(Analysis *a, const Cause *cause)
+{
+  Unit first = a->nodes[cause->first].unit, root = a->nodes[cause->root].unit;
+  const ClassCode *cls = program_class(a->report.program, first.tile);
+  bool lacks = root.end == END_NOT_DELIVERED || root.end == END_NO_SENDER ||
+               root.end == END_NOT_CONFIGURED || root.end == END_EDGE;
+  if (!lacks || first.kind != UNIT_THREAD || !cls ||
+      report_look(&a->report, first.tile)->threads[first.index].waiting != STALL_INPUT)
+    return;
+  for (uint8_t c = 0; c < MAX_COLORS; c++) {
+    const InspectColor *color = &report_look(&a->report, first.tile)->colors[c];
+    bool has_come = color->count && (color->tx & port_bit(PORT_RAMP));
+    if (!has_come || cls->image->data_queue[c] < MAX_QUEUES)
+      continue;
+    fprintf(a->report.out, "  help: words of ");
+    report_color(&a->report, first.tile, c);
+    fprintf(a->report.out, " have come to ");
+    report_tile(&a->report, first.tile);
+    fprintf(a->report.out, "'s ramp, and it has no input queue for them: does its program receive "
+            "the wrong color?\n");
+    return;
+  }
+}
+
 static void print_cause(Analysis *a, uint32_t index)
 {
   const Cause *cause = &a->causes[index];
@@ -649,6 +675,7 @@ static void print_cause(Analysis *a, uint32_t index)
   arrfree(chain);
   print_others(a, cause);
   print_alike(a, cause);
+  print_stray(a, cause);
   print_help(a, cause);
 }
 
