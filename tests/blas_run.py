@@ -4,12 +4,16 @@ Where the elements lie is written down here once more, from docs/gemm.md, and no
 library: a tile has panels of A by columns, panels of B by rows, its block of C by columns.
 """
 import dataclasses
+import os
+import shutil
 
 import numpy
 
 import harness
 
-PROGRAM = harness.ROOT / "stdlib" / "blas" / "program.csl"
+LIBRARY = harness.ROOT / "stdlib"
+PROGRAM = LIBRARY / "blas" / "program.csl"
+OWN_PANELS_RULE = "saved > OWN_TURN * turns and "      # of <blas/layout>
 F16, F16_F32, F32, BF16, BF16_F32 = range(5)       # elements, and sums if they differ
 AUTO, SUMMA_BLOCK, SUMMA, MASTER_BLOCK, MASTER = range(5)
 ANY, A_STAYS, B_STAYS, C_STAYS = range(4)
@@ -163,6 +167,25 @@ def compile_case(folder, case, program=PROGRAM):
                     params={**params, "element": OF_PROGRAM[case.element]})
     out = harness.emu(image, "--print=shape@0,0,1,1").out
     return image, Shape(*map(int, harness.values(out, "shape")[0, 0]))
+
+
+def library_with_own_panels(folder, from_memory):
+    """A copy of the library in which the paper's SUMMA takes own panels from memory, or from the fabric."""
+    shutil.copytree(LIBRARY, folder)
+    layout = folder / "blas" / "layout.csl"
+    text = layout.read_text()
+    assert text.count(OWN_PANELS_RULE) == 1, f"the rule in {layout.name} is not {OWN_PANELS_RULE!r}"
+    layout.write_text(text.replace(OWN_PANELS_RULE, f"{'true' if from_memory else 'false'} and "))
+    return folder
+
+
+def cycles_with(library, folder, case):
+    """The cycles of a product by a copy of the library; the result is compared with numpy."""
+    os.environ["CSL_STDLIB"] = str(library)
+    try:
+        return check(folder, case, 1).cycles
+    finally:
+        del os.environ["CSL_STDLIB"]
 
 
 def run(folder, case, A, B, C, program=PROGRAM, emu=(), timeout=600):

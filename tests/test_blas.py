@@ -4,8 +4,9 @@ import random
 import numpy
 import pytest
 
-import harness
 import blas_run
+import gemm_table
+import harness
 from blas_run import (A_STAYS, B_STAYS, BF16, BF16_F32, C_STAYS, F16, F16_F32, F32, MASTER, MASTER_BLOCK,
                       SUMMA, SUMMA_BLOCK, Case, check)
 
@@ -142,6 +143,24 @@ def test_choice(tmp_path, case, algorithm):
         assert "bytes more than a tile has" in str(failure)
     else:
         assert chosen.cycles < slower.cycles
+
+
+@pytest.mark.parametrize("case", [
+    Case(103, 21, 152, 11, 2, F32, algorithm=SUMMA),     # long columns
+    Case(38, 120, 12, 12, 12, algorithm=SUMMA)], ids=in_words)     # many tiles have a turn
+def test_own_panels_come_the_faster_way(tmp_path, case):
+    taken = check(tmp_path, case, seed=1).cycles
+    ways = [blas_run.cycles_with(blas_run.library_with_own_panels(tmp_path / str(way), way), tmp_path, case)
+            for way in (True, False)]
+    assert taken == min(ways) < max(ways)
+
+
+def test_a_column_of_master_takes_the_published_cycles(tmp_path):
+    """Per column of B, with many rows of A and few columns: what is behind the multiplications counts."""
+    row = gemm_table.ROWS[-1]
+    few, many = (check(tmp_path, Case(row.M // row.tiles, N, row.K, row.tiles, 1, algorithm=MASTER),
+                       seed=N).cycles for N in (4 * row.tiles, 8 * row.tiles))
+    assert (many - few) / (4 * row.tiles) == pytest.approx(row.master / row.N, rel=0.1)
 
 
 @pytest.mark.parametrize("options, text", [
