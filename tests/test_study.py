@@ -78,9 +78,19 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
 
 def test_mistakes(tmp_path):
     assert "there are 4.2" in run("--only=9.9", f"--out={tmp_path}", expect=1).err
+    assert "no format gif; there are svg, png, pdf" in run("--formats=svg,gif", expect=1).err
+    for wrong, said in (("--jobs=0", "at least 1 measurement"), ("--page=/nowhere", "'/nowhere': ")):
+        ran = run("--small", "--only=5.7", "--formats=", f"--out={tmp_path}", wrong, expect=1)
+        assert f"study.py: {said}" in ran.err and "Traceback" not in ran.err
     wrong = harness.run([sys.executable, STUDY / "study.py", f"--bin={tmp_path}",
                          f"--out={tmp_path}"], expect=1)
     assert "has no cslc" in wrong.err
+
+
+def test_a_folder_that_cannot_be_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    ran = run("--small", f"--out={tmp_path}/file", expect=1)
+    assert f"study.py: '{tmp_path}/file': File exists" in ran.err and "Traceback" not in ran.err
 
 
 def test_a_wrong_result_is_noticed(monkeypatch):

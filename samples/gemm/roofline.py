@@ -182,7 +182,10 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("gemm-out"), help="folder of the figures")
     parser.add_argument("--small", action="store_true", help="few and small products: seconds")
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        sys.exit(f"roofline.py: '{wrong.filename}': {wrong.strerror}")
     for name, panels in figures(args.small).items():
         measure(panels)
         write_csv(args.out / f"{name}.csv", panels)

@@ -12,10 +12,14 @@ from pathlib import Path
 
 import figures
 import programs
-import runner
+import runner                # puts the folder of wse_sweep on the path
+from wse_sweep import SweepError
 
 ROOT = programs.ROOT
 BEGIN, END = "<!-- claims: {} -->", "<!-- end of claims -->"
+
+
+FORMATS = ("svg", "png", "pdf")
 
 
 def arguments():
@@ -41,6 +45,9 @@ def chosen(args):
     if unknown:
         sys.exit(f"study.py: no figure {', '.join(sorted(unknown))}; there are "
                  + ", ".join(figure.number for figure in every))
+    unknown = {form for form in args.formats.split(",") if form} - set(FORMATS)
+    if unknown:
+        sys.exit(f"study.py: no format {', '.join(sorted(unknown))}; there are {', '.join(FORMATS)}")
     return [figure for figure in every if not numbers or figure.number in numbers]
 
 
@@ -111,20 +118,14 @@ def renew(page, tables):
     page.write_text(text)
 
 
-def main():
-    args = arguments()
+def make_figures(args):
     wanted = chosen(args)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
-    try:
-        tools = programs.Tools(args.bin)
-        found = runner.run(tools, args.keep or out / "results",
-                           [what for figure in wanted for curve in figure.curves
-                            for what in curve.points.values()], args.jobs)
-    except programs.Wrong as wrong:
-        sys.exit(f"study.py: {wrong}")
-    except KeyboardInterrupt:
-        sys.exit("study.py: interrupted; the same command goes on from here")
+    tools = programs.Tools(args.bin)
+    found = runner.run(tools, args.keep or out / "results",
+                       [what for figure in wanted for curve in figure.curves
+                        for what in curve.points.values()], args.jobs)
     tables = {}
     for figure in wanted:
         cycles = {curve.label: {x: found[runner.key_of(what)] for x, what in curve.points.items()}
@@ -137,6 +138,17 @@ def main():
             print(f"{figure.number} {figure.title}\n{tables[figure.number]}\n")
     if args.page:
         renew(Path(args.page), tables)
+
+
+def main():
+    try:
+        make_figures(arguments())
+    except (programs.Wrong, SweepError) as wrong:
+        sys.exit(f"study.py: {wrong}")
+    except OSError as wrong:
+        sys.exit(f"study.py: '{wrong.filename}': {wrong.strerror}")
+    except KeyboardInterrupt:
+        sys.exit("study.py: interrupted; the same command goes on from here")
 
 
 if __name__ == "__main__":
