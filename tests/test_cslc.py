@@ -382,6 +382,18 @@ def test_options_that_there_are_not(program, arguments, message):
     assert ran.err.startswith("cslc: " + message)
 
 
+def test_a_section_that_no_variable_is_in(tmp_path):
+    """option_unknown_section; of the sections of a program and of one that is not used."""
+    (tmp_path / "p.csl").write_text("var x: i16 linksection(\".far\") = 3;\n"
+                                    "comptime { @export_symbol(x); }\n")
+    option = "--link-section-start-address-bytes="
+    good = cslc(tmp_path / "p.csl", option + ".far:40960,.far:4096", "-o", "p.bin")
+    assert good.err == ""
+    bad = cslc(tmp_path / "p.csl", option + ".far:40960,.fra:4096", "-o", "p.bin")
+    assert "warning: no variable of a tile's program is in the section '.fra'" in bad.err
+    assert bad.err.count("warning") == 1 and "[option_unknown_section]" in bad.err
+
+
 def test_options_of_which_only_the_name_is_public(program):
     names = ("--single-pe", "--lomem-reservation-end=64", "--dump-dsr-alloc-graph",
              "--disable-auto-microthread-id")

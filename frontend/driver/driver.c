@@ -170,6 +170,19 @@ static bool generate_classes(DriverRun *run)
   return ok;
 }
 
+/* The addresses of sections that no variable of a tile's program is in. */
+static void report_unknown_sections(const Session *s)
+{
+  const OptionSection *all = s->options->sections;
+  for (size_t i = 0; i < arrlenu(all); i++) {
+    size_t first = 0;
+    while (strcmp(all[first].name, all[i].name) != 0)
+      first++;
+    if (!s->sections_found[first])
+      diag_option_unknown_section(s->diags, all[i].span, all[i].name);
+  }
+}
+
 static int compile_program(DriverRun *run)
 {
   const Options *o = run->session.options;
@@ -187,6 +200,7 @@ static int compile_program(DriverRun *run)
   phase_done(run);
   if (!ok)
     return EXIT_FAILURE;
+  report_unknown_sections(&run->session);
   phase_begin(run, "optimise");
   optimise_classes(run);
   phase_done(run);
@@ -219,6 +233,7 @@ static void session_open(Session *s, const Options *options, SourceMap *sources,
 {
   *s = (Session){.options = options, .sources = sources};
   s->arena = arena_create("session");
+  s->sections_found = arena_many(s->arena, bool, arrlenu(options->sections) + 1);
   s->names = strtable_create();
   s->diags = diags_create(sources);
   s->pool = pool_create(s->arena, s->names);

@@ -192,7 +192,8 @@ static int add_sections(Cli *cli, const char *text)
                          " addresses below %s, not '%s'", "49152",
                          arena_copy_text(cli->arena, text, length));
     OptionSection section = {.name = arena_copy_text(cli->arena, text, (size_t)(colon - text)),
-                             .address = (uint16_t)address};
+                             .address = (uint16_t)address,
+                             .span = place_of(cli, text, length)};
     arrput(cli->options->sections, section);
     text += length + (text[length] == ',');
   }

@@ -22,7 +22,7 @@
 typedef enum {
   EMIT_NONE, EMIT_TOKENS, EMIT_AST, EMIT_TREE, EMIT_IR, EMIT_ASM, EMIT_LAYOUT, EMIT_MAP
 } EmitKind;
-typedef struct { const char *name; uint16_t address; } OptionSection;
+typedef struct { const char *name; uint16_t address; Span span; } OptionSection;
 typedef struct { const char *name, *value; Span span; } OptionBinding;   /* of NAME:VALUE */
 typedef struct {
   const char *input, *output;
@@ -407,6 +407,7 @@ struct Session {
   const OutsideBinding *outside;
   size_t n_outside;
   Span signs[SIGN_COUNT];    /* that evaluations found; off 0: none */
+  bool *sections_found;      /* variables in each section of the options; the first of a name */
   const SemaListener *listener;    /* or NULL */
   StatusLine line;           /* of a long run on a terminal: */
   const char *phase;

@@ -533,6 +533,7 @@ static void place_sections(Sema *s)
       IrGlobal *out = &m->globals[g];
       if (strcmp(s->session->options->sections[i].name, sema_text(s, section_of[g])) != 0)
         continue;
+      s->session->sections_found[i] = true;
       next[i] = (next[i] + out->align - 1) / out->align * out->align;
       out->has_address = true;
       out->address = next[i] > UINT16_MAX ? UINT16_MAX : (uint16_t)next[i];
