@@ -109,6 +109,7 @@ static int exit_code(WseStatus status)
 int main(int argc, char **argv)
 {
   json_set_alloc_funcs(base_malloc, free);    /* no memory: the process ends with a message */
+  file_limit_fails();
   const char *reason = NULL;
   RanksRole role = ranks_join(&reason);
   if (role == RANKS_SERVANT)

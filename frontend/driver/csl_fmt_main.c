@@ -87,6 +87,7 @@ int main(int argc, char **argv)
                                                {"help", no_argument, NULL, 'h'},
                                                {NULL, 0, NULL, 0}};
   FmtOptions options = {false, false};
+  file_limit_fails();
   opterr = 0;
   for (int code; (code = getopt_long(argc, argv, ":ih", long_options, NULL)) != -1;) {
     switch (code) {

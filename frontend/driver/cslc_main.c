@@ -32,6 +32,7 @@ static int read_input(Options *options, Arena *arena)
 int main(int argc, char **argv)
 {
   check_memory();
+  file_limit_fails();
   Options options;
   Arena *arena = arena_create("command line");
   SourceMap *sources = source_map_create();

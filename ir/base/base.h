@@ -196,6 +196,9 @@ bool file_out_open(FileOut *out, const char *path);
 /* All that was written so far stands under the file's name now; more may be written.  False with
  * errno set on failure. */
 bool file_out_keep(FileOut *out);
+/* For programs: a write beyond the limit of file sizes fails with a reason, as on a full disk,
+ * instead of ending the process without one. */
+void file_limit_fails(void);
 /* Why what was written has not all arrived, for a message; to be asked at once. */
 const char *file_lost_reason(void);
 /* Closes; what was not kept is gone.  False with errno set if the last bytes were lost. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -275,6 +276,11 @@ bool file_out_keep(FileOut *out)
 
 /* Between a failed write and this question other calls may have set errno: only what they hardly
  * set is believed. */
+void file_limit_fails(void)
+{
+  signal(SIGXFSZ, SIG_IGN);
+}
+
 const char *file_lost_reason(void)
 {
   bool is_known = errno == ENOSPC || errno == EDQUOT || errno == EBADF;
