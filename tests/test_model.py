@@ -103,9 +103,9 @@ def test_roots_and_grids():
                                                                  2 * 69 * 3 + 50)
     assert predict("reduce", "chain", *line, "--root=99") == chain
     assert predict("reduce", "jump-chain", *line, "--root=30") == 2 * 98 * 3 + 50 + 5 + 30
-    assert predict("broadcast", "", *line, "--root=30") == 4 + 70 + 50
+    assert predict("broadcast", "multicast", *line, "--root=30") == 4 + 70 + 50
     assert predict("reduce", "chain", "--grid=64x32", "--len=1028") == 6 * 63 + 6 * 31 + 2 * 1028
-    assert predict("broadcast", "", "--grid=8x4", "--len=10", "--root=2,1") == 4 + 6 + 3 - 1 + 10
+    assert predict("broadcast", "multicast", "--grid=8x4", "--len=10", "--root=2,1") == 4 + 6 + 3 - 1 + 10
     assert predict("allreduce", "butterfly", "--pes=8", "--len=12") == sum(
         2 * (5 + d) + 12 for d in (1, 2, 4))
 
@@ -170,6 +170,7 @@ def test_best():
     ["tree", "--pes=2187", "--len=4"],
     ["tree", "--grid=2x2", "--len=4"], ["tree", "--pes=4"], ["tree", "--pes=4", "--len=4", "x"],
     ["best", "--op=allgather", "--pes=4", "--len=4"],
+    ["predict", "--op=broadcast", "--pattern=chain", "--pes=4", "--len=4"],
     ["best", "--op=reduce", "--pes=4", "--len=4", "--nonsense=1"]])
 def test_wrong_usage(args):
     done = model(*args, expect=2)

@@ -88,25 +88,27 @@ static void print_help(void)
        "cluster  cycles of a collective between the R wafers of a ring, blocks of B words;\n"
        "         with --grid over their M x N tiles each, of B words\n"
        "\n"
-       "  --op=OP          reduce, broadcast or allreduce; with the pattern line, or task for\n"
-       "                   calls with a completion task: allgather, reduce-scatter (also with\n"
-       "                   whole and halves, the schemes of rings both ways); with line:\n"
-       "                   alltoall, scan, exclusive-scan, barrier, gather, scatter;\n"
-       "                   packets, from one end or corner to the other: with latency, interval\n"
-       "                   (cycles from one to the next), and what each costs the processor of\n"
-       "                   a tile: sends, takes, passes, passes-credit\n"
-       "  --pattern=NAME   star (or scalar), chain, tree, two-phase, optimal;\n"
-       "                   reduce also ring, jump-chain, jump-tree, jump-two-phase, and with a\n"
-       "                   completion task task-star, task-chain and so on; element by\n"
-       "                   element, of i32, element-star, element-chain and so on;\n"
-       "                   broadcast also any, from a root that the program chooses;\n"
-       "                   barrier also steady;\n"
-       "                   allreduce also ring, butterfly, and as the library carries them\n"
-       "                   out: library-ring, library-butterfly, exchange, split,\n"
-       "                   stream\n"
+       "  --op=OP          and the names that --pattern has for it:\n"
+       "    reduce         star (or scalar), chain, tree, two-phase, optimal, ring, jump-chain,\n"
+       "                   jump-tree, jump-two-phase; with a completion task task-star,\n"
+       "                   task-chain and so on; of i32, element by element, element-star,\n"
+       "                   element-chain and so on\n"
+       "    broadcast      multicast (default), or any, from a root that the program chooses\n"
+       "    allreduce      star, chain, tree, two-phase, optimal, ring, butterfly; as the\n"
+       "                   library carries them out library-ring, library-butterfly,\n"
+       "                   exchange, split, stream\n"
+       "    allgather, reduce-scatter\n"
+       "                   line; with a completion task task; by rings both ways whole, halves\n"
+       "    alltoall, scan, exclusive-scan, barrier\n"
+       "                   line; with a completion task task; barrier also steady\n"
+       "    gather, scatter\n"
+       "                   line\n"
+       "    packets        from one end or corner to the other: latency, interval (cycles from\n"
+       "                   one to the next); what each costs the processor of a tile: sends,\n"
+       "                   takes, passes, passes-credit\n"
        "  --pes=P          tiles in the line, 1 to 4096; of a tree 1 to 1024\n"
        "  --grid=MxN       or a grid: M tiles, then N\n"
-       "  --len=B          elements of a vector\n"
+       "  --len=B          elements of a vector, 1 to 1000000\n"
        "  --tr=T           cycles between a processor and its router (default 2; 5 on wse3)\n"
        "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
        "                   butterfly: members of a group (default 2);\n"
@@ -280,6 +282,8 @@ static bool is_too_long_for_a_tree(const Query *q)
   return q->tiles > MOST_TREE_TILES || q->grid[0] > MOST_TREE_TILES || q->grid[1] > MOST_TREE_TILES;
 }
 
+static const char no_pattern[] = "the operation has no such pattern";
+
 static int check_cluster(const Query *q)
 {
   static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all",
@@ -332,7 +336,11 @@ static int check_query(const Query *q)
   if (q->roots[0] >= (q->tiles ? q->tiles : q->grid[0]) ||
       q->roots[1] >= (q->tiles ? 1 : q->grid[1]))
     return usage_error("--root is not among the tiles", NULL);
-  bool needs_pattern = strcmp(q->command, "predict") == 0 && strcmp(q->op, "broadcast") != 0;
+  static const char *const of_broadcast[] = {"multicast", "any", NULL};
+  bool is_broadcast = q->op && strcmp(q->op, "broadcast") == 0;
+  if (is_broadcast && q->pattern && !one_of(q->pattern, of_broadcast))
+    return usage_error(no_pattern, q->pattern);
+  bool needs_pattern = strcmp(q->command, "predict") == 0 && !is_broadcast;
   return needs_pattern && !q->pattern ? usage_error("--pattern is missing", NULL) : EXIT_SUCCESS;
 }
 
@@ -378,7 +386,7 @@ static int64_t cycles_of(const Query *q, const char *pattern)
   if (evaluate_collective(q, "cycles", args, ARRAY_COUNT(args), &call)) {
     cycles = call.numbers[0];
     if (cycles < 0)
-      usage_error(cycles == -1 ? "the operation has no such pattern"
+      usage_error(cycles == -1 ? no_pattern
                                : "the pattern needs another shape or root", pattern);
   }
   arrfree(call.numbers);
