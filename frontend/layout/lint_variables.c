@@ -5,6 +5,8 @@
  * or an address that goes anywhere else, may change it. */
 #include "frontend/layout/layout_internal.h"
 
+#include <stdlib.h>
+
 #include <stb_ds.h>
 
 /* ---- globals --------------------------------------------------------------------------------- */
@@ -207,15 +209,21 @@ static bool is_over(const Sema *s, const IrFunc *f, IrValue dsd, const DsdVariab
   return insn->op == IR_load && is_place(s, f, insn->args[0], v);
 }
 
+/* The use of the variable as operand `a` is a load, or a store that keeps the type. */
+static bool use_keeps_elements(const Sema *s, const IrFunc *f, const IrInsn *insn, uint32_t a,
+                               const DsdVariable *v, PoolId element)
+{
+  return a == 0 && (insn->op == IR_load ||
+                    (insn->op == IR_store && is_over(s, f, insn->args[1], v, element)));
+}
+
 /* Every store to the variable keeps the type of the elements, and nothing else has its address. */
 static bool keeps_elements_in(const Sema *s, const IrFunc *f, const DsdVariable *v, PoolId element)
 {
   for (uint32_t i = 1; i < f->n_insns; i++) {
     const IrInsn *insn = &f->insns[i];
-    bool keeps = insn->op == IR_load ||
-                 (insn->op == IR_store && is_over(s, f, insn->args[1], v, element));
     for (uint32_t a = 0; a < insn->n_args && !insn->dead; a++)
-      if (is_place(s, f, insn->args[a], v) && (!keeps || a > 0))
+      if (is_place(s, f, insn->args[a], v) && !use_keeps_elements(s, f, insn, a, v, element))
         return false;
     for (uint32_t t = 0; t < ir_target_count(insn) && !insn->dead; t++)
       for (uint32_t a = 0; a < insn->u.targets[t].n_args; a++)
@@ -225,19 +233,57 @@ static bool keeps_elements_in(const Sema *s, const IrFunc *f, const DsdVariable 
   return true;
 }
 
+static bool names_global(const IrFunc *f, IrGlobalId global)
+{
+  for (uint32_t i = 1; i < f->n_insns; i++)
+    if (f->insns[i].op == IR_global_addr && ir_global_eq(f->insns[i].u.global, global))
+      return true;
+  return false;
+}
+
+static bool is_pointed_to(const IrModule *ir, IrGlobalId global)
+{
+  for (uint32_t g = 0; g < ir->n_globals; g++)
+    for (uint32_t r = 0; r < ir->globals[g].n_relocs; r++)
+      if (!ir->globals[g].relocs[r].is_func && ir->globals[g].relocs[r].target == global.raw)
+        return true;
+  return false;
+}
+
 static bool keeps_elements(const Sema *s, const DsdVariable *v)
 {
   const IrModule *ir = s->ir;
   PoolId element = first_element(s, v);
-  for (uint32_t g = 0; g < ir->n_globals && !v->is_local; g++)
-    for (uint32_t r = 0; r < ir->globals[g].n_relocs; r++)
-      if (!ir->globals[g].relocs[r].is_func &&
-          ir->globals[g].relocs[r].target == s->globals[v->global].ir.raw)
-        return false;
+  if (v->is_local)
+    return keeps_elements_in(s, &ir->funcs[v->func.raw], v, element);
+  IrGlobalId global = s->globals[v->global].ir;
+  if (is_pointed_to(ir, global) || lint_is_exported(s, v->global))
+    return false;
   for (uint32_t f = 0; f < ir->n_funcs; f++)
-    if (!keeps_elements_in(s, &ir->funcs[f], v, element))
+    if (names_global(&ir->funcs[f], global) && !keeps_elements_in(s, &ir->funcs[f], v, element))
       return false;
-  return v->is_local || !lint_is_exported(s, v->global);
+  return true;
+}
+
+/* Several operations use one variable: what is known of each. */
+typedef struct { DsdVariable variable; bool keeps; } KnownVariable;
+
+static bool is_same_variable(const DsdVariable *a, const DsdVariable *b)
+{
+  if (a->is_local != b->is_local)
+    return false;
+  return a->is_local ? ir_func_eq(a->func, b->func) && ir_value_eq(a->place, b->place)
+                     : a->global == b->global;
+}
+
+static bool find_whether_kept(const Sema *s, const DsdVariable *v, KnownVariable **known)
+{
+  for (size_t i = 0; i < arrlenu(*known); i++)
+    if (is_same_variable(&(*known)[i].variable, v))
+      return (*known)[i].keeps;
+  bool keeps = keeps_elements(s, v);
+  arrput(*known, ((KnownVariable){*v, keeps}));
+  return keeps;
 }
 
 /* ---- messages that waited -------------------------------------------------------------------- */
@@ -260,15 +306,18 @@ void lint_held_after_errors(Sema *s)
 
 static void report_held(Sema *s, const uint8_t *uses)
 {
+  KnownVariable *known = NULL;
   for (size_t i = 0; i < arrlenu(s->setup->held); i++) {
     const HeldMessages *held = &s->setup->held[i];
+    const DsdVariable *v = held->variables;
     uint32_t n_kept = 0;
-    while (n_kept < held->n && (!is_written(s, uses, &held->variables[n_kept]) ||
-                                (held->on_elements && keeps_elements(s, &held->variables[n_kept]))))
+    while (n_kept < held->n && (!is_written(s, uses, &v[n_kept]) ||
+                                (held->on_elements && find_whether_kept(s, &v[n_kept], &known))))
       n_kept++;
     if (n_kept == held->n && is_reached(s, held))
       diags_put_back(s->diags, held->taken);
   }
+  arrfree(known);
 }
 
 /* The descriptor that the declaration gives a variable; NULL: it holds none, or one that is not
