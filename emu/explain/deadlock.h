@@ -75,6 +75,15 @@ bool finite_wait(const InspectThread *thread);
 Unit unit_of(UnitKind kind, uint32_t tile, unsigned index);
 /* What has to move before the unit can. */
 Unit unit_after(Report *report, Unit from);
+/* A data task that has never started although a route of its color, on which others send, leads to
+ * the tile; NULL: there is none. */
+const ImageTask *idle_data_task(Report *report, uint32_t tile, unsigned *color);
+/* The task that starts the handlers of torn down colors and of emptied queues. */
+bool is_teardown(const Report *report, const ImageTask *task);
+/* The tile has a handler for a color that is torn down; else that task serves flushes alone. */
+bool has_teardown_handler(const ClassCode *cls);
+/* The tile's program has no code that may do it. */
+bool lacks_code(Report *report, uint32_t tile, Deed deed);
 /* Where the code that begins at `entry` does it, or PC_RETURN. */
 uint16_t place_of_deed(const ClassCode *cls, uint16_t entry, Deed deed);
 /* The tile has sent on the color. */
@@ -93,8 +102,6 @@ Port router_waits_for(Report *report, Unit from);
 uint16_t class_unblocks(const ClassCode *cls, uint16_t entry);
 /* The first instruction that activates the local task; PC_RETURN: there is none. */
 uint16_t class_activates(const ClassCode *cls, unsigned id);
-/* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
-unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task);
 /* The data task that carries out the host's commands. */
 bool is_command_task(const Program *program, const ClassCode *cls, const ImageTask *task);
 /* A task that would unblock the command stream and has never started; else a data task that would,

@@ -154,7 +154,9 @@ static void print_no_sender(Report *r, Unit end)
   fprintf(r->out, " sends on ");
   report_color(r, end.tile, end.index);
   fprintf(r->out, " any more");
-  if (!print_last_sends(r, end) && !may_have_sent(r, end))
+  if (!print_last_sends(r, end) && lacks_code(r, end.tile, (Deed){DEED_SEND, end.index}))
+    fprintf(r->out, "; its program has no operation that does");
+  else if (!has_sent(r, end) && !may_have_sent(r, end))
     fprintf(r->out, "; nobody there ever has");
   if (owes_unblock(r, end.tile))
     print_idle_task(r, end.tile);
@@ -219,6 +221,16 @@ static bool sends_to_own_ramp(Report *r, Unit end, Unit *color)
   return leads_back && has_sent(r, *color) && !queue_use_is_any(queue->use);
 }
 
+/* Neither an operation nor a data task of the program takes from the input queue. */
+static bool has_no_reader(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
+  unsigned id = r->program->image->arch == ARCH_WSE2 ? queue->head.color : end.index;
+  return queue->count && !queue_use_is_any(queue->use) && cls && !cls->data_task[id] &&
+         lacks_code(r, end.tile, (Deed){DEED_READ, end.index});
+}
+
 static void print_nobody_reads(Report *r, Unit end)
 {
   const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
@@ -237,7 +249,8 @@ static void print_nobody_reads(Report *r, Unit end)
     fprintf(r->out, "; the last read from it: ");
     print_use(r, end.tile, queue->use);
   } else {
-    fprintf(r->out, "; nobody ever has");
+    fprintf(r->out, has_no_reader(r, end) ? "; its program has no operation that does"
+                                          : "; nobody ever has");
   }
   Unit color;
   if (sends_to_own_ramp(r, end, &color)) {
@@ -413,40 +426,6 @@ static void print_no_call(Report *r, uint32_t tile, const ClassCode *cls)
   fprintf(r->out, " on");
 }
 
-/* A route of a neighbour leads the color here: tiles at the border of a pattern have none. */
-static bool comes_from_neighbour(Report *r, uint32_t tile, unsigned color)
-{
-  PortMask sides = report_look(r, tile)->colors[color].configured
-                     ? report_look(r, tile)->colors[color].rx & ~port_bit(PORT_RAMP) : 0;
-  bool comes = false;
-  for (unsigned p = 0; p < PORT_RAMP; p++) {
-    uint32_t from = program_neighbour(r->program, tile, (Port)p);
-    if (!(sides >> p & 1) || from == (uint32_t)NO_TILE)
-      continue;
-    const InspectTile *t = report_look(r, from);
-    for (unsigned c = 0; c < MAX_COLORS && !comes; c++)
-      comes = t->colors[c].configured && (t->colors[c].tx & port_bit(port_opposite((Port)p))) &&
-              program_color_inside(r->program, tile, (uint8_t)c, (Port)p) == color;
-  }
-  return comes;
-}
-
-/* A data task that has never started although a route of its color, on which others send, leads to
- * the tile; NULL: there is none. */
-static const ImageTask *idle_data_task(Report *r, uint32_t tile, unsigned *color)
-{
-  const ClassCode *cls = program_class(r->program, tile);
-  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
-    const ImageTask *task = &cls->image->tasks[i];
-    *color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
-    if (*color < MAX_COLORS && !is_command_task(r->program, cls, task) &&
-        !record_has_started(report_look(r, tile)->record, task->kind, task->id) &&
-        comes_from_neighbour(r, tile, *color))
-      return task;
-  }
-  return NULL;
-}
-
 bool passes_idle_task(Report *r, uint32_t tile)
 {
   unsigned color;
@@ -488,21 +467,6 @@ static void print_no_unblock(Report *r, Unit end)
   report_outer_place(r, end.tile, at);
   if (!print_idle_task(r, end.tile))
     print_idle_data_task(r, end.tile);
-}
-
-/* The task that starts the handlers of torn down colors. */
-static bool is_teardown(const Report *r, const ImageTask *task)
-{
-  return task->kind == TASK_LOCAL && task->id == r->program->machine->teardown_task;
-}
-
-/* The tile has a handler for a color that is torn down; else that task serves flushes alone. */
-static bool has_teardown_handler(const ClassCode *cls)
-{
-  bool has = false;
-  for (unsigned c = 0; c < MAX_COLORS; c++)
-    has |= cls->image->teardown_handler[c] != PC_RETURN;
-  return has;
 }
 
 enum { OTHERS_NAMED = 3 };
@@ -610,6 +574,9 @@ static void print_never_started(Report *r, Unit end)
     fprintf(r->out, "; it would unblock the command stream");
     report_outer_place(r, end.tile, unblocks);
     print_missed_too(r, end);
+  } else if (!is_teardown(r, task) && class_activates(cls, task->id) == PC_RETURN) {
+    fprintf(r->out, "; it begins");
+    report_outer_place(r, end.tile, task->entry);
   }
   if (task->kind != TASK_LOCAL || is_teardown(r, task))
     return;
@@ -1018,6 +985,9 @@ static const char *sender_help(Report *r, const Unit *end)
   if (is_filtered(r->program, end->index))
     return "a sender is missing or sends too little, or a filter may let too few pass: "
            "compare the extents of both sides, and what the color's filters count";
+  if (lacks_code(r, end->tile, (Deed){DEED_SEND, end->index}) && !has_sent(r, *end))
+    return "let the program of that tile send on the color, or correct the route, which takes it "
+           "from the tile's ramp, or the color that the layout gives to the programs";
   const InspectTile *t = report_look(r, end->tile);
   for (unsigned q = 0; q < MAX_QUEUES; q++)
     if (t->output[q].use.color == end->index && is_of_halves(r, end->tile, t->output[q].use))
@@ -1049,6 +1019,9 @@ static const char *unread_help(Report *r, const Unit *end)
   if (sends_to_own_ramp(r, *end, &color))
     return "nobody takes what is left: leave RAMP out of the .tx where it sends, or receive that, "
            "too; else start the operation";
+  if (has_no_reader(r, *end))
+    return "nobody takes what comes: receive the color by an operation or a data task, or leave "
+           "RAMP out of the route's .tx";
   if (is_of_halves(r, end->tile, queue->use))
     return "nobody takes what is left: compare the extents of both sides and their simd_mode, "
            "which says whether a wavelet has one element of 16 bits or two, or start the operation";

@@ -235,7 +235,8 @@ static bool is_lost_beside(Report *r, uint32_t tile, const ImageTask *awaited)
           code_reaches(cls, lost->entry, insn_may_activate, awaited->id) == PC_RETURN);
 }
 
-unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
+/* The one color whose wavelets start the data task; MAX_COLORS: there is none, or several. */
+static unsigned color_of_task(const Program *program, const ClassCode *cls, const ImageTask *task)
 {
   if (program->image->arch == ARCH_WSE2)
     return task->id;
@@ -309,6 +310,51 @@ const ImageTask *task_to_unblock(Report *r, uint32_t tile, bool *has_started)
   return again && !has_idle_task(cls, record) ? again : NULL;
 }
 
+/* A route of a neighbour leads the color here: tiles at the border of a pattern have none. */
+static bool comes_from_neighbour(Report *r, uint32_t tile, unsigned color)
+{
+  PortMask sides = report_look(r, tile)->colors[color].configured
+                     ? report_look(r, tile)->colors[color].rx & ~port_bit(PORT_RAMP) : 0;
+  bool comes = false;
+  for (unsigned p = 0; p < PORT_RAMP; p++) {
+    uint32_t from = program_neighbour(r->program, tile, (Port)p);
+    if (!(sides >> p & 1) || from == (uint32_t)NO_TILE)
+      continue;
+    const InspectTile *t = report_look(r, from);
+    for (unsigned c = 0; c < MAX_COLORS && !comes; c++)
+      comes = t->colors[c].configured && (t->colors[c].tx & port_bit(port_opposite((Port)p))) &&
+              program_color_inside(r->program, tile, (uint8_t)c, (Port)p) == color;
+  }
+  return comes;
+}
+
+const ImageTask *idle_data_task(Report *r, uint32_t tile, unsigned *color)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+    const ImageTask *task = &cls->image->tasks[i];
+    *color = task->kind == TASK_DATA ? color_of_task(r->program, cls, task) : MAX_COLORS;
+    if (*color < MAX_COLORS && !is_command_task(r->program, cls, task) &&
+        !record_has_started(report_look(r, tile)->record, task->kind, task->id) &&
+        comes_from_neighbour(r, tile, *color))
+      return task;
+  }
+  return NULL;
+}
+
+bool is_teardown(const Report *r, const ImageTask *task)
+{
+  return task->kind == TASK_LOCAL && task->id == r->program->machine->teardown_task;
+}
+
+bool has_teardown_handler(const ClassCode *cls)
+{
+  bool has = false;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    has |= cls->image->teardown_handler[c] != PC_RETURN;
+  return has;
+}
+
 /* ---- what has never started ------------------------------------------------------------------ */
 
 static const struct { InsnQuestion *does, *may_do; } deeds[DEED_COUNT] = {
@@ -359,6 +405,16 @@ bool may_have_sent(Report *r, Unit sender)
                t->output[q].use.color != r->program->machine->memcpy_result_color;
   return is_used && program_class(r->program, sender.tile) &&
          may_have_done(r, sender.tile, (Deed){DEED_SEND, sender.index});
+}
+
+bool lacks_code(Report *r, uint32_t tile, Deed deed)
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  InsnQuestion *may_do = deeds[deed.kind].may_do;
+  for (uint32_t i = 0; cls && i < cls->n_insns; i++)
+    if (may_do(cls, &cls->insns[i], deed.of))
+      return false;
+  return cls != NULL;
 }
 
 /* A task that has never started and would do it; NULL: none. */
@@ -418,6 +474,16 @@ static bool start_each_other(Report *r, uint32_t tile, const ImageTask *first)
   return task && task->kind == TASK_LOCAL;
 }
 
+/* A flush is over when the queue is empty: an output queue that is not. */
+static Unit flushed_queue(Report *r, uint32_t tile, Unit otherwise)
+{
+  const InspectTile *t = report_look(r, tile);
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    if (t->output[q].count)
+      return unit_of(UNIT_OUTPUT, tile, q);
+  return otherwise;
+}
+
 /* What would start the task that has never started. */
 static Unit after_doer(Report *r, Unit from)
 {
@@ -425,14 +491,18 @@ static Unit after_doer(Report *r, Unit from)
   const ImageTask *task = &cls->image->tasks[from.index];
   Unit end = end_unit(END_NEVER_STARTED, from.tile, from.index);
   bool is_active = report_look(r, from.tile)->active >> task->id & 1;
+  unsigned color;
   if (task->kind == TASK_DATA) {
-    unsigned color = color_of_task(r->program, cls, task);
+    color = color_of_task(r->program, cls, task);
     unsigned queue = color < MAX_COLORS ? cls->image->data_queue[color] : MAX_QUEUES;
     bool lacks = queue < MAX_QUEUES && report_look(r, from.tile)->input[queue].count == 0;
     return lacks ? unit_of(UNIT_RECEIVER, from.tile, color) : end;
   }
-  if (task->kind != TASK_LOCAL || is_active || task->id == r->program->machine->teardown_task ||
-      start_each_other(r, from.tile, task))
+  if (task->kind == TASK_CONTROL)       /* the data that come before it have not come either */
+    return idle_data_task(r, from.tile, &color) ? unit_of(UNIT_RECEIVER, from.tile, color) : end;
+  if (is_teardown(r, task))
+    return has_teardown_handler(cls) ? end : flushed_queue(r, from.tile, end);
+  if (is_active || start_each_other(r, from.tile, task))
     return end;
   return missed_doer_or(r, from.tile, DEED_ACTIVATE, task->id, end);
 }
@@ -599,6 +669,29 @@ static Unit sender_here(Report *r, Unit from)
   return end_unit(END_NONE, from.tile, from.index);
 }
 
+/* A later position of the switch lets the color out by the port. */
+static bool opens_later(Report *r, uint32_t tile, unsigned color, Port port)
+{
+  const InspectColor *state = &report_look(r, tile)->colors[color];
+  const ImageColorConfig *config = program_color(r->program, tile, color);
+  bool opens = false;
+  for (unsigned i = state->position + 1u; config && i < MAX_SWITCH_POSITIONS; i++)
+    opens |= config->positions[i].valid && (config->positions[i].tx & port_bit(port));
+  return opens;
+}
+
+/* Someone has sent on the color to the tile's router.  If not, its switch is not to blame. */
+static bool has_come(Report *r, uint32_t tile, unsigned color)
+{
+  const ImageColorConfig *config = program_color(r->program, tile, color);
+  PortMask inputs = config ? report_inputs(config) : 0;
+  Origin origin;
+  bool has = false;
+  for (unsigned p = 0; p < PORT_COUNT; p++)
+    has |= (inputs >> p & 1) && report_origin(r, tile, (Port)p, color, &origin);
+  return has;
+}
+
 /* The same color one tile upstream, or why nothing comes from there. */
 static Unit unit_upstream(Report *r, Unit to, Port port)
 {
@@ -611,7 +704,8 @@ static Unit unit_upstream(Report *r, Unit to, Port port)
     const InspectColor *state = &report_look(r, from)->colors[color];
     if (!state->configured || program_color_inside(r->program, to.tile, color, port) != to.index)
       continue;
-    if (state->tx & port_bit(port_opposite(port)))
+    if (state->tx & port_bit(port_opposite(port)) ||
+        (opens_later(r, from, color, port_opposite(port)) && !has_come(r, from, color)))
       return unit_of(UNIT_SENDER, from, color);
     why = end_unit(END_NOT_ROUTED, from, color);
   }
