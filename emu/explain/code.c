@@ -207,6 +207,18 @@ bool insn_may_read(const ClassCode *cls, const Insn *insn, unsigned queue)
   return vec_reads(cls, insn, queue, &unknown) || unknown;
 }
 
+bool insn_flushes(const ClassCode *cls, const Insn *insn, unsigned of)
+{
+  (void)cls;
+  (void)of;
+  return insn->op == OP_qflush;
+}
+
+bool insn_may_flush(const ClassCode *cls, const Insn *insn, unsigned of)
+{
+  return insn->op == OP_callr || insn_flushes(cls, insn, of);
+}
+
 /* ---- what can be reached --------------------------------------------------------------------- */
 
 /* An instruction that can be reached, and the call in the first function that leads there; or the

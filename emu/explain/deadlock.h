@@ -46,7 +46,7 @@ typedef enum {
 } EndKind;
 
 /* What a task or function would do that others wait for. */
-typedef enum { DEED_ACTIVATE, DEED_SEND, DEED_READ, DEED_COUNT } DeedKind;
+typedef enum { DEED_ACTIVATE, DEED_SEND, DEED_READ, DEED_FLUSH, DEED_COUNT } DeedKind;
 typedef struct {
   DeedKind kind;
   uint8_t of;                   /* the local task's id, the color or the input queue */

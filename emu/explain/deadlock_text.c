@@ -531,6 +531,7 @@ static void print_undone(Report *r, uint32_t tile, Deed deed)
     fprintf(r->out, " sends on ");
     report_color(r, tile, deed.of);
     break;
+  case DEED_FLUSH: fprintf(r->out, " flushes an output queue"); break;
   case DEED_READ: case DEED_COUNT: default:
     fprintf(r->out, " ");
     report_queue(r, tile, false, deed.of);

@@ -361,6 +361,7 @@ static const struct { InsnQuestion *does, *may_do; } deeds[DEED_COUNT] = {
   [DEED_ACTIVATE] = {insn_starts, insn_may_start},
   [DEED_SEND] = {insn_sends, insn_may_send},
   [DEED_READ] = {insn_reads, insn_may_read},
+  [DEED_FLUSH] = {insn_flushes, insn_may_flush},
 };
 
 uint16_t place_of_deed(const ClassCode *cls, uint16_t entry, Deed deed)
@@ -474,14 +475,14 @@ static bool start_each_other(Report *r, uint32_t tile, const ImageTask *first)
   return task && task->kind == TASK_LOCAL;
 }
 
-/* A flush is over when the queue is empty: an output queue that is not. */
+/* A flush is over when the queue is empty: an output queue that is not, or what would flush one. */
 static Unit flushed_queue(Report *r, uint32_t tile, Unit otherwise)
 {
   const InspectTile *t = report_look(r, tile);
   for (unsigned q = 0; q < MAX_QUEUES; q++)
     if (t->output[q].count)
       return unit_of(UNIT_OUTPUT, tile, q);
-  return otherwise;
+  return missed_doer_or(r, tile, DEED_FLUSH, 0, otherwise);
 }
 
 /* What would start the task that has never started. */

@@ -61,6 +61,8 @@ bool insn_sends(const ClassCode *cls, const Insn *insn, unsigned color);
 bool insn_may_send(const ClassCode *cls, const Insn *insn, unsigned color);
 bool insn_reads(const ClassCode *cls, const Insn *insn, unsigned queue);
 bool insn_may_read(const ClassCode *cls, const Insn *insn, unsigned queue);
+bool insn_flushes(const ClassCode *cls, const Insn *insn, unsigned of);
+bool insn_may_flush(const ClassCode *cls, const Insn *insn, unsigned of);
 /* The instruction that answers the question with yes, among those that can follow `entry`, or the
  * call that leads to it; PC_RETURN: there is none. */
 uint16_t code_reaches(const ClassCode *cls, uint16_t entry, InsnQuestion *question, unsigned of);
