@@ -2,6 +2,8 @@
 #include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
+#include <string.h>
+
 /* ---- text: ends ------------------------------------------------------------------------------ */
 
 static void print_ports(const Report *r, PortMask ports)
@@ -118,15 +120,42 @@ static bool print_last_sends(Report *r, Unit at)
   return sent;
 }
 
+enum { MOST_ACTIVATES = 3 };
+typedef struct { uint16_t pc; char text[256]; } ActivatePlace;
+
+/* Lines with an @activate of the task: how many, at most MOST_ACTIVATES. */
+static unsigned activate_places(const Report *r, uint32_t tile, unsigned id,
+                                ActivatePlace places[MOST_ACTIVATES])
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  unsigned n = 0;
+  for (uint32_t i = 0; i < cls->n_insns && n < MOST_ACTIVATES; i++) {
+    if (!insn_activates(cls, &cls->insns[i], id))
+      continue;
+    ActivatePlace *place = &places[n];
+    bool is_new = true;
+    place->pc = cls->pc_of[i];
+    program_location(r->program, tile, place->pc, place->text, sizeof place->text);
+    for (unsigned k = 0; k < n; k++)
+      is_new &= strcmp(places[k].text, place->text) != 0;
+    n += is_new;
+  }
+  return n;
+}
+
 /* A condition before it has not held. */
 static void print_unrun_activate(Report *r, uint32_t tile, const ImageTask *task)
 {
-  uint16_t at = class_activates(program_class(r->program, tile), task->id);
-  if (at == PC_RETURN)
+  ActivatePlace places[MOST_ACTIVATES];
+  unsigned n = activate_places(r, tile, task->id, places);
+  if (n == 0)
     return;
-  fprintf(r->out, " (the @activate");
-  report_outer_place(r, tile, at);
-  fprintf(r->out, " has not run)");
+  fprintf(r->out, n == 1 ? " (the @activate" : " (the @activates");
+  for (unsigned i = 0; i < n; i++) {
+    fprintf(r->out, i == 0 ? "" : i + 1 == n ? " and" : ",");
+    report_outer_place(r, tile, places[i].pc);
+  }
+  fprintf(r->out, n == 1 ? " has not run)" : " have not run)");
 }
 
 /* A counter that has not reached its end is most often short of a task that nothing activates. */
