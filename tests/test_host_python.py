@@ -613,6 +613,16 @@ def test_a_short_stream_names_what_would_send(tmp_path, arch, start, reply_after
         assert part.format(**places) in ran.out, ran.out
 
 
+def test_a_short_stream_of_a_program_that_never_sends(tmp_path):
+    pe = SUMS_PE.replace("START", "sum[0] = 0.0").replace("task reply() void { send(); }",
+                                                          "task reply() void {}")
+    host_run.build(tmp_path, SUMS_LAYOUT, pe, params={"reply_after": 3}, channels=1)
+    ran = script(tmp_path, SUMS.replace("SEND", SEND))
+    assert ("cause 1: nobody at P0.0 sends on color 5 'to' any more; its program has no operation that "
+            "does") in ran.out, ran.out
+    assert "help: compare what the program sends" in ran.out
+
+
 def test_a_short_stream_names_what_the_host_has_not_launched(tmp_path):
     pe = SUMS_PE.replace("START", "send()").replace("task reply() void { send(); }",
                                                     "task reply() void {}")

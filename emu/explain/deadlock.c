@@ -703,10 +703,12 @@ static void add_command(Analysis *a, uint32_t tile)
     add_wait(a, unit_of(UNIT_COMMAND, tile, 0));
 }
 
-static void add_streams(Analysis *a, uint32_t tile)
+/* A tile that lacks words may have done nothing at all, so all tiles count. */
+static void add_streams(Analysis *a)
 {
-  for (uint32_t colors = a->question->short_colors[tile]; colors; colors &= colors - 1)
-    add_wait(a, unit_of(UNIT_STREAM, tile, (unsigned)__builtin_ctz(colors)));
+  for (uint32_t t = 0; a->question->short_colors && t < a->report.program->n_tiles; t++)
+    for (uint32_t colors = a->question->short_colors[t]; colors; colors &= colors - 1)
+      add_wait(a, unit_of(UNIT_STREAM, t, (unsigned)__builtin_ctz(colors)));
 }
 
 static void for_touched(Analysis *a, void (*add)(Analysis *, uint32_t))
@@ -777,8 +779,7 @@ static Analysis analyse_waits(Engine *engine, const Program *program,
   a.report.unlaunched = question->unlaunched;
   for_touched(&a, add_threads);
   for_touched(&a, add_command);
-  if (question->short_colors)
-    for_touched(&a, add_streams);
+  add_streams(&a);
   for_touched(&a, add_wavelets);
   return a;
 }

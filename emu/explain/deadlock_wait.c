@@ -408,12 +408,13 @@ bool may_have_sent(Report *r, Unit sender)
          may_have_done(r, sender.tile, (Deed){DEED_SEND, sender.index});
 }
 
+/* Calls by a register lead to other code of the class. */
 bool lacks_code(Report *r, uint32_t tile, Deed deed)
 {
   const ClassCode *cls = program_class(r->program, tile);
   InsnQuestion *may_do = deeds[deed.kind].may_do;
   for (uint32_t i = 0; cls && i < cls->n_insns; i++)
-    if (may_do(cls, &cls->insns[i], deed.of))
+    if (cls->insns[i].op != OP_callr && may_do(cls, &cls->insns[i], deed.of))
       return false;
   return cls != NULL;
 }
