@@ -2,8 +2,9 @@
  *
  * Every wait is an edge from a unit (a thread, a queue, a color of a router) to the unit that
  * would have to move first.  Each unit has at most one such edge, so every chain of waits runs
- * into an end or into a cycle: a cause.  deadlock_wait.c knows the edges, deadlock.c follows them
- * and writes the report, deadlock_text.c has the words for units and ends. */
+ * into an end or into a cycle: a cause.  deadlock_wait.c knows the edges and deadlock_ends.c the
+ * ends; deadlock.c follows the edges and writes the report.  deadlock_text.c has the words for
+ * units and ends, deadlock_help.c the advice. */
 #ifndef DEADLOCK_H
 #define DEADLOCK_H
 
@@ -114,18 +115,46 @@ bool owes_unblock(const Report *report, uint32_t tile);
 /* A task that has never started and would unblock the task of this id, and where; NULL: none. */
 const ImageTask *missed_unblocker(Report *report, uint32_t tile, unsigned id, uint16_t *at);
 
+/* ---- deadlock_ends.c ------------------------------------------------------------------------- */
+
+/* The ports that another position of the switch opens: the number of the first such position, 0
+ * if there is none.  The first position is not named: what went before has advanced the switch. */
+unsigned position_that_opens(Report *report, Unit closed, bool inputs, PortMask *ports);
+/* Whether a full FIFO (or an empty one) ended the operation before its last element. */
+bool is_cut_by_fifo(Report *report, uint32_t tile, QueueUse use, bool push);
+/* The tile has sent on the color of what stands in its input queue, by a route that leads back to
+ * it, and has never read that queue. */
+bool sends_to_own_ramp(Report *report, Unit end, Unit *color);
+/* Neither an operation nor a data task of the program takes from the input queue. */
+bool has_no_reader(Report *report, Unit end);
+/* A channel that only control wavelets were to pass: without a data task its id starts blocked, and
+ * they wait, too. */
+bool has_no_data_task(Report *report, Unit end);
+/* Where the tile's code unblocks the command stream: in a task, else in an exported function;
+ * PC_RETURN: nowhere. */
+uint16_t unblocking_place(const Program *program, const ClassCode *cls);
+/* A route of the tile leads past a data task that has never started. */
+bool passes_idle_task(Report *report, uint32_t tile);
+/* The missed_unblocker is one that the program activates. */
+bool lacks_activation(Report *report, Unit end);
+/* It waits for elements, and there was no room for some: `end` is END_FIFO. */
+bool lacks_what_was_full(Report *report, Unit end);
+/* The layout says that the host streams words to the tiles on the color. */
+bool is_named_stream(const Program *program, unsigned color);
+
 /* ---- deadlock_text.c ------------------------------------------------------------------------- */
 
 /* The unit, and what it waits for. */
 void unit_print(Report *report, Unit unit);
-/* A route of the tile leads past a data task that has never started. */
-bool passes_idle_task(Report *report, uint32_t tile);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
 void end_print(Report *report, Unit end);
 /* The reader has got a part, and the sender starts no more, or the other way round; or neither has
  * begun. */
 void cut_message_print(Report *report, const CutMessage *cut);
+
+/* ---- deadlock_help.c ------------------------------------------------------------------------- */
+
 /* Advice for the author of the program; NULL: none. */
 const char *end_help(Report *report, const Unit *root);
 const char *cycle_help(const Report *report, const CutMessage *cut);

@@ -1,0 +1,90 @@
+/* What is known of the end of a chain of waits, for its words and for the advice. */
+#include "emu/explain/explain_internal.h"
+#include "emu/explain/deadlock.h"
+
+unsigned position_that_opens(Report *r, Unit closed, bool inputs, PortMask *ports)
+{
+  const InspectColor *state = &report_look(r, closed.tile)->colors[closed.index];
+  const ImageColorConfig *config = program_color(r->program, closed.tile, closed.index);
+  for (unsigned i = state->position + 1u; config && i < MAX_SWITCH_POSITIONS; i++) {
+    const ImagePosition *position = &config->positions[i];
+    *ports = (inputs ? position->rx & ~state->rx : position->tx & ~state->tx);
+    if (position->valid && *ports)
+      return i;
+  }
+  return 0;
+}
+
+bool is_cut_by_fifo(Report *r, uint32_t tile, QueueUse use, bool push)
+{
+  const TileRecord *record = report_look(r, tile)->record;
+  return use.elements && record->fifo_left && record->fifo_ended >> push & 1 &&
+         record->fifo[push].pc == use.pc;
+}
+
+bool sends_to_own_ramp(Report *r, Unit end, Unit *color)
+{
+  const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
+  const ImageColorConfig *config =
+    queue->count ? program_color(r->program, end.tile, queue->head.color) : NULL;
+  PortMask ramp = port_bit(PORT_RAMP);
+  bool leads_back = false;
+  for (unsigned i = 0; config && i < MAX_SWITCH_POSITIONS; i++)
+    leads_back |= (config->positions[i].valid || i == 0) && (config->positions[i].rx & ramp) &&
+                  (config->positions[i].tx & ramp);
+  *color = (Unit){.kind = UNIT_END, .tile = end.tile, .index = queue->head.color};
+  return leads_back && has_sent(r, *color) && !queue_use_is_any(queue->use);
+}
+
+bool has_no_reader(Report *r, Unit end)
+{
+  const ClassCode *cls = program_class(r->program, end.tile);
+  const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
+  unsigned id = r->program->image->arch == ARCH_WSE2 ? queue->head.color : end.index;
+  return queue->count && !queue_use_is_any(queue->use) && cls && !cls->data_task[id] &&
+         lacks_code(r, end.tile, (Deed){DEED_READ, end.index});
+}
+
+bool has_no_data_task(Report *r, Unit end)
+{
+  bool is_data = !(report_look(r, end.tile)->active >> end.index & 1);
+  return is_data && !program_class(r->program, end.tile)->data_task[end.index];
+}
+
+uint16_t unblocking_place(const Program *program, const ClassCode *cls)
+{
+  uint16_t at = PC_RETURN;
+  for (uint32_t i = 0; i < cls->image->n_tasks && at == PC_RETURN; i++)
+    at = class_unblocks(cls, cls->image->tasks[i].entry);
+  for (uint32_t i = 0; i < cls->image->n_bindings && at == PC_RETURN; i++) {
+    const ImageBinding *binding = &cls->image->bindings[i];
+    if (binding->present && program->image->exports[i].kind == EXPORT_FUNCTION)
+      at = class_unblocks(cls, binding->address);
+  }
+  return at;
+}
+
+bool passes_idle_task(Report *r, uint32_t tile)
+{
+  unsigned color;
+  return idle_data_task(r, tile, &color) &&
+         !(report_look(r, tile)->colors[color].tx & port_bit(PORT_RAMP));
+}
+
+bool lacks_activation(Report *r, Unit end)
+{
+  uint16_t at;
+  const ImageTask *task = missed_unblocker(r, end.tile, end.index, &at);
+  return task && task->kind == TASK_LOCAL && !is_teardown(r, task);
+}
+
+bool lacks_what_was_full(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  return t->threads[end.index].run->dest.kind != VS_FIFO && t->record->fifo_was_full;
+}
+
+bool is_named_stream(const Program *program, unsigned color)
+{
+  return program->image->names_streams && program->image->named_streams[1] >> color & 1;
+}
