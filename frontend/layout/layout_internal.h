@@ -146,6 +146,11 @@ void lint_locals(Sema *s);
 /* Warns of loops whose condition never changes. */
 void lint_loops(Sema *s);
 
+/* ---- lint_bounds.c -------------------------------------------------------------------------- */
+
+/* Warns of loops that come to elements that an array does not have. */
+void lint_bounds(Sema *s);
+
 /* ---- lint_unused.c: declarations of tiles' programs that nothing uses ---------------------- */
 
 /* What was found in a declaration; NULL: nothing, or something uses it. */

@@ -436,6 +436,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
   lint_launches(s);
   lint_locals(s);
   lint_loops(s);
+  lint_bounds(s);
   return diags_errors_met(diags) == errors;
 }
 
