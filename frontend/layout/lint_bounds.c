@@ -1,8 +1,8 @@
 /* Loops that leave an array: a `for` over a range that is known, or a `while` with a counter, whose
  * turns all come to a load or store of an element that its array does not have.
  *
- * The code is still as it was written: the counter of a `for` is a parameter of the block that
- * begins its body, that of a `while` a variable.  A loop counts if its counter alone ends it.  What
+ * The code is still as it was written: a `for` has its counter in a parameter of the block that
+ * begins its body, a `while` in a variable.  A loop counts if its counter alone ends it.  What
  * stands behind a condition in its body does not: that may keep it from the last turns. */
 #include "frontend/layout/layout_internal.h"
 

@@ -60,6 +60,13 @@ static bool is_misbound(const Sema *s, uint32_t func)
   return false;
 }
 
+/* Where a function or task is declared that is the wrong one of the two. */
+static void note_function(Sema *s, Operand o)
+{
+  const FuncInstance *func = &s->funcs[pool_key(s->pool, o.value).u.index];
+  diag_declared_here(s->diags, node_fn_decl(func->node)->name.span, sema_text(s, func->name));
+}
+
 static bool is_task_operand(Sema *s, Operand o, Span span)
 {
   bool is_func = operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_FUNC;
@@ -71,6 +78,8 @@ static bool is_task_operand(Sema *s, Operand o, Span span)
       return true;
   }
   diag_not_a_task(s->diags, span, o.type);
+  if (is_func)
+    note_function(s, o);
   if (pool_kind(s->pool, o.type) == PK_FN_TYPE)
     diag_declare_as_task(s->diags, span);
   return false;
@@ -495,8 +504,9 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
 }
 
 /* Index of the handler's FuncInstance + 1; 0 after reporting what is wrong with it. */
-static uint32_t handler_func(Sema *s, const Node *n)
+static uint32_t handler_func(Sema *s, const NodeBuiltinCall *call)
 {
+  const Node *n = call->args.at[0];
   Operand func = sema_rvalue(s, n, POOL(NONE));
   if (operand_is_poison(func))
     return 0;
@@ -505,6 +515,9 @@ static uint32_t handler_func(Sema *s, const Node *n)
       type.kind != PK_FN_TYPE || type.u.fn_type.is_task || type.u.fn_type.n != 0 ||
       !pool_eq(type.u.fn_type.result, POOL(VOID))) {
     diag_not_a_handler(s->diags, n->span, func.type);
+    if (operand_is_comptime(func) && pool_kind(s->pool, func.value) == PK_FUNC)
+      note_function(s, func);
+    sema_note_usage(s, &call->head);
     return 0;
   }
   return pool_key(s->pool, func.value).u.index + 1;
@@ -513,7 +526,7 @@ static uint32_t handler_func(Sema *s, const Node *n)
 Operand builtin_set_teardown_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  uint32_t func = handler_func(s, call->args.at[0]);
+  uint32_t func = handler_func(s, call);
   Operand color = sema_arg(s, call->args.at[1], POOL(COLOR));
   uint8_t number;
   if (func == 0 || !sema_router_color(s, color, call->args.at[1]->span, &number))
@@ -544,7 +557,7 @@ static bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_outpu
 Operand builtin_set_empty_queue_handler(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
-  uint32_t func = handler_func(s, call->args.at[0]);
+  uint32_t func = handler_func(s, call);
   Operand queue;
   bool is_output;
   int64_t number;

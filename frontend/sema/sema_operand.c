@@ -184,6 +184,13 @@ static Operand load_range(Sema *s, Operand o)
   return out;
 }
 
+/* A variable that holds a color, a queue or the like, which programs hardly ever change. */
+static bool could_be_const(const Sema *s, const Operand *o)
+{
+  const Global *g = o->is_global ? &s->globals[o->global] : NULL;
+  return g && pool_eq(g->type, o->type) && !pool_is_none(g->init) && type_is_id(o->type);
+}
+
 void operand_report_run_time(Sema *s, const Operand *o)
 {
   if (str_is_none(o->name)) {
@@ -200,6 +207,8 @@ void operand_report_run_time(Sema *s, const Operand *o)
   bool initialises = s->now.frame != NULL && s->now.frame->is_declaration;
   if (initialises && o->is_global && pool_key(s->pool, o->type).kind == PK_ARRAY_TYPE)
     diag_address_known(s->diags, o->span, sema_text(s, o->name));
+  if (could_be_const(s, o))
+    diag_const_is_known(s->diags, o->span);
 }
 
 void operands_report_run_time(Sema *s, const Operand *a, const Operand *b, Span span)

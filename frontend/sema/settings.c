@@ -275,8 +275,26 @@ static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const ch
   return set;
 }
 
+/* `if (@is_arch("wse3")) .{ ... } else .{ ... }` is its branch, whose fields can be pointed at. */
+static const Node *chosen_branch(Sema *s, const Node *n)
+{
+  while (node_kind(n) == ND_IF) {
+    const NodeIf *choice = node_if(n);
+    const Node *cond = choice->cond;
+    if (node_kind(cond) != ND_BUILTIN_CALL || choice->else_part == NULL ||
+        !str_eq(node_builtin_call(cond)->name.text, sema_name(s, "is_arch")))
+      break;
+    PoolId value = sema_comptime(s, cond, POOL(BOOL));
+    if (pool_kind(s->pool, value) != PK_BOOL_VALUE)
+      break;
+    n = pool_eq(value, POOL(TRUE)) ? choice->then_part : choice->else_part;
+  }
+  return n;
+}
+
 Settings settings_read(Sema *s, const Node *n, const char *const *run_time)
 {
+  n = chosen_branch(s, n);
   if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
     return settings_of_fields(s, node_struct_init(n), run_time);
   Operand o = sema_expr(s, n, POOL(NONE));
