@@ -602,6 +602,7 @@ fn main() void {
 
 @pytest.mark.parametrize("args, why", [
     ('"{d} {d}", .{ n[0] }', "more specifiers than arguments"),
+    ('"{d}", n[0]', "the arguments stand in a tuple"),
     ('"{d}", .{ n[0], n[0] }', "more arguments than specifiers"),
     ('"{d", .{ n[0] }', "a specifier is {d}, {X}, {b} or {f}"),
     ('"{", .{}', "a specifier is {d}, {X}, {b} or {f}"),
