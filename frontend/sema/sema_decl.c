@@ -634,7 +634,13 @@ static bool resolve_value(Sema *s, Decl *d)
 
 static bool report_cycle(Sema *s, Decl *d)
 {
+  StrId needed = d->name;
   diag_declaration_cycle(s->diags, d->name_span, sema_text(s, d->name));
+  for (const Frame *f = s->now.frame; f && f->named_at.off != d->name_span.off; f = f->up)
+    if (f->is_declaration && f->named_at.off != 0) {
+      diag_cycle_through(s->diags, f->named_at, sema_text(s, f->name), sema_text(s, needed));
+      needed = f->name;
+    }
   d->state = DECL_FAILED;
   return false;
 }
@@ -664,7 +670,7 @@ static bool resolve_new(Sema *s, Decl *d)
     d->state = DECL_DONE;
     return true;
   }
-  Frame frame = {.is_declaration = true};
+  Frame frame = {.is_declaration = true, .name = d->name, .named_at = d->name_span};
   SavedWalk saved;
   WalkContext context = {.where = WHERE_COMPTIME, .comptime = true, .module = d->module};
   sema_enter(s, &frame, context, &saved);

@@ -55,7 +55,8 @@ typedef struct Frame {
   uint32_t func;          /* with is_emitted: the function that is compiled */
   Span called_at;         /* off 0: not called */
   IrLocId inlined_at;
-  StrId name;             /* of the function */
+  StrId name;             /* of the function, or of the declaration */
+  Span named_at;          /* with is_declaration: its name; off 0: it has none */
   const char *ir_name;    /* for locations */
 } Frame;
 
