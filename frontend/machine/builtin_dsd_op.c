@@ -646,8 +646,24 @@ static void warn_of_widths(Sema *s, const DsdOp *op)
   warn_of_width(s, op, &op->src1, slot_elem(op, 1));
 }
 
+/* What <control> puts together is for routers and control tasks: as data it does nothing there. */
+static void warn_of_payload(Sema *s, const DsdOp *op)
+{
+  const OpOperand *source = op->src1.kind == IRV_SCALAR ? &op->src1 : &op->src0;
+  if (source->kind != IRV_SCALAR || !is_fabric(&op->dest) || !dsd_is_comptime(s, op->dest.value))
+    return;
+  uint16_t flags = pool_key(s->pool, op->dest.value.value).u.dsd.desc.desc.flags;
+  if (flags & (DESC_F_CONTROL | DESC_F_TRANSFORM) ||
+      !sema_is_call_of(s, source->node, "<control>", "encode_"))
+    return;
+  const Decl *dsd = op->dest.value.decl;
+  diag_payload_as_data(s->diags, dsd ? dsd->name_span : op->dest.node->span);
+  diag_payload_sent_here(s->diags, op->at);
+}
+
 static void warn_of_values(Sema *s, const DsdOp *op)
 {
+  warn_of_payload(s, op);
   warn_of_reach(s, op, &op->dest, vecops[op->row->op].dst);
   warn_of_reach(s, op, &op->src0, slot_elem(op, 0));
   warn_of_reach(s, op, &op->src1, slot_elem(op, 1));

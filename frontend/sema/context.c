@@ -220,6 +220,34 @@ void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span)
     diag_types_alike_field(s->diags, span, sema_text(s, field->name));
 }
 
+static const Node *declared_as(Sema *s, StrId name)
+{
+  const Local *local = scope_find(s, name);
+  if (local)
+    return local->init;
+  const Decl *decl = sema_find_decl(s, s->now.module, name);
+  return decl && decl->kind == DECL_CONST ? node_var_decl(decl->node)->init : NULL;
+}
+
+bool sema_is_call_of(Sema *s, const Node *n, const char *path, const char *beginning)
+{
+  if (node_kind(n) == ND_IDENT)
+    n = declared_as(s, node_ident(n)->name);
+  const Node *callee = n && node_kind(n) == ND_CALL ? node_call(n)->callee : NULL;
+  if (!callee || node_kind(callee) != ND_MEMBER ||
+      node_kind(node_member(callee)->base_expr) != ND_IDENT)
+    return false;
+  const NodeMember *member = node_member(callee);
+  const Decl *module =
+    sema_find_decl(s, s->now.module, node_ident(member->base_expr)->name);
+  if (!module || module->state != DECL_DONE || pool_kind(s->pool, module->value) != PK_MODULE)
+    return false;
+  const char *name = sema_text(s, member->name.text);
+  uint32_t index = pool_key(s->pool, module->value).u.index;
+  return strncmp(name, beginning, strlen(beginning)) == 0 &&
+         strcmp(sema_text(s, s->modules[index].path), path) == 0;
+}
+
 /* Names and builtins of other languages, and what one writes here. */
 enum { OF_OTHERS_MOST = 16 };
 static const struct { const char *help, *names[OF_OTHERS_MOST]; } other_languages[] = {

@@ -289,6 +289,9 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 IrType packed_param_ir(Sema *s, PoolId type);
 
 /* context.c */
+/* Was the value written as a call of a function of this module of the library whose name begins so,
+ * here or where the constant that it names is declared? */
+bool sema_is_call_of(Sema *s, const Node *n, const char *path, const char *beginning);
 /* A note on what makes a value of the type of an id from a number, if it is one. */
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
 /* A note with a name that may have been meant, and its fix; NULL: none. */
