@@ -18,6 +18,7 @@ typedef struct {
   bool is_send, is_control;
   bool is_certain;          /* it runs in every execution, for any host */
   bool has_payload;         /* what it sends is one known word */
+  bool is_told;             /* a message says that this is a control payload sent as data */
   uint8_t color;
   uint8_t element_bytes;
   uint8_t float_bits;       /* of the floats that it moves; 0: other numbers, or not known */

@@ -846,8 +846,9 @@ static bool passes_switch(FabricCheck *c, uint32_t tile, unsigned color)
 static void check_switch_command(FabricCheck *c, uint32_t tile, const FabricUse *use)
 {
   Diags *diags = c->session->diags;
-  if (!is_switch_command(c, use) || c->may_control_any || c->controlled >> use->color & 1 ||
-      !passes_switch(c, tile, use->color) || !may_tell(c, RULE_SWITCH, use->color, use->span))
+  if (use->is_told || !is_switch_command(c, use) || c->may_control_any ||
+      (c->controlled >> use->color & 1) || !passes_switch(c, tile, use->color) ||
+      !may_tell(c, RULE_SWITCH, use->color, use->span))
     return;
   diag_switch_as_data(diags, use->span, (unsigned)use->color);
   diag_switch_as_data_help(diags, use->span);
@@ -882,6 +883,8 @@ static void check_control_tasks(FabricCheck *c)
         continue;
       const FabricUse *data = sent_as_data(c, id);
       told |= UINT64_C(1) << id;
+      if (data && data->is_told)
+        continue;
       diag_control_task_never(diags, uses->control_span[id], id);
       if (data)
         diag_control_as_data(diags, data->span);

@@ -496,6 +496,14 @@ static uint8_t float_bits(const Sema *s, const IrFunc *f, const IrInsn *vec, boo
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
+static bool is_told_of(const Sema *s, Span at)
+{
+  bool is_told = false;
+  for (size_t i = 0; i < arrlenu(s->setup->payloads_told); i++)
+    is_told |= s->setup->payloads_told[i].off == at.off;
+  return is_told;
+}
+
 static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Operands *o, size_t i,
                      uint32_t root, Times times)
 {
@@ -514,6 +522,7 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
     .length = d->on_control.kind == ACT_NONE ? fabric_operation_length(o) : 0,
     .has_payload = has_word, .payload = (uint32_t)word,
     .span = fabric_user_span(w->s, insn->loc)};
+  use.use.is_told = is_told_of(w->s, use.use.span);
   use.extent = differing_extent(o, use.use.length);
   if (d->color < MAX_COLORS)
     arrput(w->uses, use);

@@ -659,6 +659,7 @@ static void warn_of_payload(Sema *s, const DsdOp *op)
   const Decl *dsd = op->dest.value.decl;
   diag_payload_as_data(s->diags, dsd ? dsd->name_span : op->dest.node->span);
   diag_payload_sent_here(s->diags, op->at);
+  arrput(s->setup->payloads_told, op->at);
 }
 
 static void warn_of_values(Sema *s, const DsdOp *op)

@@ -146,6 +146,7 @@ typedef struct MachineSetup {
   HeldMessages *held;                    /* stb_ds arrays */
   bool held_are_told;                    /* what follows is no longer held */
   QueueMessages *held_of_queues;
+  Span *payloads_told;                   /* operations that send a control payload as data */
   NotedNeed *data_task_queues;           /* of wse3, and of control tasks; taken: none is open */
   NotedNeed *local_tasks;                /* taken: nothing activates it */
   NotedNeed *queues_needed;              /* by operations; taken: not initialised */

@@ -33,6 +33,7 @@ void setup_destroy(MachineSetup *setup)
   arrfree(setup->fifos);
   arrfree(setup->held);
   arrfree(setup->held_of_queues);
+  arrfree(setup->payloads_told);
   arrfree(setup->data_task_queues);
   arrfree(setup->local_tasks);
   arrfree(setup->queues_needed);
