@@ -17,10 +17,12 @@ OPERATIONS = ["reduce", "broadcast", "allreduce"]
 
 @functools.lru_cache(maxsize=None)
 def predicted(what, pattern, tiles, length, root=0, arch="wse2"):
-    """Cycles by the model; `tiles` is a number, or a pair for a rectangle."""
+    """Cycles by the model; `tiles` is a number, or a pair for a rectangle.  A broadcast has no pattern
+    of sums."""
     shape = f"--pes={tiles}" if isinstance(tiles, int) else f"--grid={tiles[0]}x{tiles[1]}"
+    name = "multicast" if what == BROADCAST else NAMES[pattern]
     args = [harness.tool("wse-model"), "predict", f"--op={OPERATIONS[what]}", shape,
-            f"--len={length}", f"--pattern={NAMES[pattern]}", f"--arch={arch}"]
+            f"--len={length}", f"--pattern={name}", f"--arch={arch}"]
     if root:
         args.append(f"--root={root}")
     return int(harness.run(args).out)
