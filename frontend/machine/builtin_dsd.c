@@ -712,7 +712,8 @@ Operand builtin_get_dsd(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wa
   }
   static const char *const run_time[] = {
     "tensor_access", "base_address", "extent", "stride", "offset", NULL};
-  Settings set = settings_read(s, call->args.at[1], run_time);
+  bool is_fabric = kind == DESC_FABIN || kind == DESC_FABOUT;
+  Settings set = settings_read(s, call->args.at[1], run_time, !is_fabric);
   if (!set.ok || !knows_settings(s, &set, kind))
     return operand_poison();
   if (kind == DESC_MEM1D)

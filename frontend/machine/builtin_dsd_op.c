@@ -111,7 +111,7 @@ static void read_scheduling(Sema *s, Settings *set, OpSettings *out)
 OpSettings op_settings_read(Sema *s, const Node *n, bool is_load)
 {
   static const char *const run_time[] = {"activate", "unblock", "index", NULL};
-  Settings set = settings_read(s, n, run_time);
+  Settings set = settings_read(s, n, run_time, false);
   OpSettings out = {.ok = set.ok, .is_given = true, .span = n->span};
   if (!set.ok)
     return out;

@@ -251,7 +251,7 @@ static Decl *pointed_decl(Sema *s, PoolId pointer)
 /* The name in the settings of @export; raw 0 after reporting. */
 static StrId export_name(Sema *s, const Node *settings)
 {
-  Settings set = settings_read(s, settings, NULL);
+  Settings set = settings_read(s, settings, NULL, false);
   if (!set.ok)
     return STR_NONE;
   Setting *name = settings_take(s, &set, "name");

@@ -165,7 +165,7 @@ Operand builtin_allocate_fifo(Sema *s, const NodeBuiltinCall *call, Span at, Poo
   if (!fifo_buffer(s, call->args.at[0], &fifo, &offset))
     return operand_poison();
   if (call->args.count > 1) {
-    Settings set = settings_read(s, call->args.at[1], NULL);
+    Settings set = settings_read(s, call->args.at[1], NULL, false);
     if (!set.ok || !fifo_action(s, settings_take(s, &set, "activate_push"), &fifo.push) ||
         !fifo_action(s, settings_take(s, &set, "activate_pop"), &fifo.pop))
       return operand_poison();

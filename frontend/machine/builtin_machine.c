@@ -420,7 +420,7 @@ Operand builtin_bind_task(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
 
 static bool rotation_settings(Sema *s, const Node *n, TaskSlot *slot)
 {
-  Settings set = settings_read(s, n, NULL);
+  Settings set = settings_read(s, n, NULL, false);
   if (!set.ok)
     return false;
   Setting *limit = settings_take(s, &set, "limit"), *init = settings_take(s, &set, "init");
@@ -484,7 +484,7 @@ Operand builtin_set_control_task_table(Sema *s, const NodeBuiltinCall *call, Spa
   }
   setup->separate_control = true;
   if (call->args.count > 0) {
-    Settings set = settings_read(s, call->args.at[0], NULL);
+    Settings set = settings_read(s, call->args.at[0], NULL, false);
     for (unsigned i = 0; set.ok && i < ARRAY_COUNT(names); i++) {
       Setting *field = settings_take(s, &set, names[i]);
       int64_t value;
@@ -685,7 +685,7 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
     return operand_poison();
   QueueSlot slot = {.used = true, .is_explicit = true, .span = at, .name = o.name};
   if (call->args.count > 1) {
-    Settings set = settings_read(s, call->args.at[1], NULL);
+    Settings set = settings_read(s, call->args.at[1], NULL, false);
     if (!set.ok || !settings_are_known(s, &set, SETTINGS_queue) ||
         !queue_color(s, &set, &slot) || !queue_fields(s, &set, is_output, &slot))
       return operand_poison();

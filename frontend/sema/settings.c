@@ -292,12 +292,13 @@ static const Node *chosen_branch(Sema *s, const Node *n)
   return n;
 }
 
-Settings settings_read(Sema *s, const Node *n, const char *const *run_time)
+Settings settings_read(Sema *s, const Node *n, const char *const *run_time, bool call_may_run)
 {
   n = chosen_branch(s, n);
   if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
     return settings_of_fields(s, node_struct_init(n), run_time);
-  Operand o = sema_expr(s, n, POOL(NONE));
+  bool is_known = node_kind(n) == ND_CALL && !call_may_run;
+  Operand o = is_known ? sema_comptime_operand(s, n, POOL(NONE)) : sema_expr(s, n, POOL(NONE));
   if (operand_is_poison(o))
     return (Settings){.span = n->span};
   o = sema_load(s, o);
