@@ -165,11 +165,26 @@ bool insn_may_start(const ClassCode *cls, const Insn *insn, unsigned id)
   return vec_activates(cls, insn, id, &unknown) || unknown || insn_starts(cls, insn, id);
 }
 
+/* The program may give its output queues other colors than those of its descriptors. */
+static bool binds_output_queues(const ClassCode *cls)
+{
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    const Insn *insn = &cls->insns[i];
+    if (insn->op == OP_stcfg || (insn->op == OP_stcfgi && insn->imm >= CFG_OUTPUT_QUEUE &&
+                                 insn->imm < CFG_OUTPUT_QUEUE + MAX_QUEUES))
+      return true;
+  }
+  return false;
+}
+
 static bool vec_sends(const ClassCode *cls, const Insn *insn, unsigned color, bool *unknown)
 {
   Descriptor desc;
-  return operand_descriptor(cls, insn, &insn->vec.dest, &desc, unknown) &&
-         desc.kind == DESC_FABOUT && desc.color == color;
+  if (!operand_descriptor(cls, insn, &insn->vec.dest, &desc, unknown) ||
+      desc.kind != DESC_FABOUT)
+    return false;
+  *unknown |= binds_output_queues(cls);
+  return desc.color == color;
 }
 
 bool insn_sends(const ClassCode *cls, const Insn *insn, unsigned color)
