@@ -292,12 +292,20 @@ static const Node *chosen_branch(Sema *s, const Node *n)
   return n;
 }
 
+/* The value is that of a call, or of one of several by conditions. */
+static bool comes_from_call(const Node *n)
+{
+  if (n == NULL || node_kind(n) != ND_IF)
+    return n != NULL && node_kind(n) == ND_CALL;
+  return comes_from_call(node_if(n)->then_part) || comes_from_call(node_if(n)->else_part);
+}
+
 Settings settings_read(Sema *s, const Node *n, const char *const *run_time, bool call_may_run)
 {
   n = chosen_branch(s, n);
   if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
     return settings_of_fields(s, node_struct_init(n), run_time);
-  bool is_known = node_kind(n) == ND_CALL && !call_may_run;
+  bool is_known = !call_may_run && comes_from_call(n);
   Operand o = is_known ? sema_comptime_operand(s, n, POOL(NONE)) : sema_expr(s, n, POOL(NONE));
   if (operand_is_poison(o))
     return (Settings){.span = n->span};
