@@ -2,14 +2,17 @@
 engine, with threads and processes, from the command line and from host scripts; and files that are
 no states, or not of this run, are errors."""
 import json
+import re
 
 import pytest
 
 import harness
 import host_run
+import page_data
 import ranks_run
 import stdlib_run
 import test_host_memcpy
+import test_viewer
 
 GEMV = ("samples/gemv/layout.csl", {"width": 3, "height": 5, "M": 60, "N": 48},
         ["--d2h=y@2,0,1,5={out}/y.npy", "--print=y@2,0,1,5"])
@@ -267,6 +270,109 @@ def test_the_trace_behind_a_state_is_that_of_the_whole_run(state, tmp_path):
     whole = [line for line in (tmp_path / "t.txt").open() if int(line.split()[0][1:]) >= 120]
     harness.emu(image, *traced, f"--load-state={state}")
     assert (tmp_path / "t.txt").read_text() == "".join(whole) and len(whole) > 100
+
+
+# ---- wavelets that are under way where a state was written -----------------------------------------
+
+NUMBERED = re.compile(r"^@(\d+) (P\S+) (.*?)(?: #(\d+))?$", re.MULTILINE)
+CROWDED = 60                      # cycles after which reduce-tree has wavelets in all kinds of places
+
+
+@pytest.fixture(params=("fast", "reference"))
+def crowded(tmp_path, request):
+    """A run of many wavelets and switches: its image, and how it goes on from the middle."""
+    harness.compile("samples/reduce-tree/layout.csl", tmp_path / "p.bin", params={"P": 8, "B": 20})
+    stop_at(tmp_path / "p.bin", [], CROWDED, tmp_path / "state", [f"--engine={request.param}"])
+    return tmp_path / "p.bin", [f"--engine={request.param}", f"--load-state={tmp_path}/state"]
+
+
+def numbered_lines(image, tmp_path, *options):
+    """(cycle, tile, text, number) of the trace from the cycle of the state on."""
+    harness.emu(image, "--trace=all", "--trace-ids", f"--trace-file={tmp_path}/t.txt", *options)
+    found = NUMBERED.findall((tmp_path / "t.txt").read_text())
+    return [line for line in found if int(line[0]) >= CROWDED]
+
+
+def test_wavelets_behind_a_state_keep_their_numbers(crowded, tmp_path):
+    """Other numbers than in the whole run, but one number means one wavelet."""
+    image, options = crowded
+    whole = numbered_lines(image, tmp_path)
+    part = numbered_lines(image, tmp_path, *options)
+    assert [line[:3] for line in part] == [line[:3] for line in whole]
+    real = {}
+    for ours, theirs in zip(part, whole):
+        assert bool(ours[3]) == bool(theirs[3]), (ours, theirs)
+        assert real.setdefault(ours[3], theirs[3]) == theirs[3], (ours, theirs)
+    assert len(real) > 100
+
+
+def test_a_watch_behind_a_state_follows_the_wavelet_that_it_names(crowded, tmp_path):
+    image, options = crowded
+    whole = numbered_lines(image, tmp_path)
+    sent = [line for line in whole if line[1] == "P7.0" and line[2].startswith("queue push output")]
+    color, compared = re.search(r"color (\d+)", sent[0][2])[1], 0
+    sent = [line for line in sent if f" color {color} " in line[2]]
+    for n, wavelet in enumerate(sent):
+        out = harness.emu(image, *options, f"--watch=7,0,{color},{n}").out
+        told = {(m[1], m[2]) for m in re.finditer(r"^watch @(\d+) (P\S+)", out, re.MULTILINE)}
+        assert told == {line[:2] for line in whole if line[3] == wavelet[3]}
+        compared += 1
+    assert compared > 2
+
+
+def queue_counters(path):
+    events = json.loads(path.read_text())["traceEvents"]
+    return [(e["pid"], e["name"], e["ts"], e["args"]["wavelets"]) for e in events
+            if e["ph"] == "C" and " queue " in e["name"] and e["ts"] >= CROWDED]
+
+
+@pytest.mark.parametrize("limits", ([], ["--trace=queue"]), ids=("all", "queue"))
+def test_perfetto_knows_what_queues_held_before_it_began(crowded, tmp_path, limits):
+    """Behind a state and behind the first cycle of the trace, counters are those of the whole run."""
+    image, behind_state = crowded
+    form = ["--trace-format=perfetto", f"--trace-file={tmp_path}/t.json", *limits]
+    harness.emu(image, *form)
+    whole = queue_counters(tmp_path / "t.json")
+    harness.emu(image, *form, *behind_state)
+    assert queue_counters(tmp_path / "t.json") == whole
+    harness.emu(image, *form, behind_state[0], f"--trace-cycles={CROWDED}:100000")
+    assert queue_counters(tmp_path / "t.json") == whole
+    assert max(count for _, _, _, count in whole) > 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_profile_behind_a_state_counts_no_wait_from_before(way, tmp_path):
+    """Waits that are in progress in the state count from there on, as a part of the cycles."""
+    image, _ = compiled(("samples/reduce-chain/layout.csl", {"P": 8, "B": 20}, []), tmp_path)
+    stop_at(image, [], CROWDED, tmp_path / "state")
+    rows = []
+    for more in ([], [f"--load-state={tmp_path}/state"]):
+        harness.emu(image, *WAYS[way], *more, f"--profile={tmp_path}/p.json")
+        rows.append(json.loads((tmp_path / "p.json").read_text())["lines"])
+    whole, part = rows
+    waits = [row for row in part if sum(row["stalls"].values())]
+    assert waits and all(sum(row["stalls"].values()) <= row["cycles"] for row in waits)
+    before = {(row["file"], row["line"]): row["cycles"] for row in whole}
+    assert all(row["cycles"] <= before[row["file"], row["line"]] for row in part)
+
+
+def test_a_page_behind_a_state_has_its_queues_and_routes(crowded, tmp_path):
+    image, options = crowded
+    pages = []
+    for more in ([options[0]], options):
+        harness.emu(image, *more, f"--report={tmp_path}/r.wseview")
+        pages.append(page_data.of_file(tmp_path / "r.wseview"))
+    whole, part = pages
+    for name in ("input_fill", "output_fill"):
+        fills = []
+        for page in pages:
+            level = page.top["levels"][-1]
+            assert level["side"] == 1 and level["step_cycles"] == 1
+            fills.append(page.channel(level, name)[CROWDED:])
+        assert (fills[0] == fills[1]).all() and fills[0].max() > 1
+    last = [{key: turns[-1][1:] for key, turns in test_viewer.turns_of(page).items()}
+            for page in pages]
+    assert last[1] == last[0] and last[0]
 
 
 def test_random_changes_behind_the_checksum_end_in_order(state):

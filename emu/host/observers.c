@@ -23,6 +23,13 @@ struct Observers {
   bool has_switches_alone;      /* no observer wants other events than those of switches */
 };
 
+/* Whether the fill of queues has to be known that the trace does not show, or not yet. */
+static bool counts_hidden_queues(const HostSession *s)
+{
+  return s->observers->perfetto && s->options.has_cycles &&
+         s->options.trace_kinds >> TRACE_QUEUE & 1;
+}
+
 static void write_trace(HostSession *s, const TraceEvent *event, uint64_t number)
 {
   enum { ROOM = 512, NUMBER_ROOM = 24 };
@@ -48,6 +55,7 @@ static uint32_t kinds_wanted(const HostSession *s)
   kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
   kinds |= o->journeys ? (uint32_t)JOURNEY_KINDS : 0;
   kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
+  kinds |= counts_hidden_queues(s) ? 1u << TRACE_QUEUE : 0;
   kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
   return kinds;
 }
@@ -66,6 +74,8 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
     simlog_event(o->simlog, event, number, is_wanted);
   else if (is_wanted)
     write_trace(s, event, number);
+  else if (o->perfetto)
+    perfetto_count(o->perfetto, event);
   if (o->profile)
     profile_event(o->profile, event);
   if (o->watch)
@@ -227,6 +237,21 @@ TileCounts *observers_counts(const HostSession *s)
 Pulse *observers_pulse(const HostSession *s)
 {
   return s->observers->page ? page_pulse(s->observers->page) : NULL;
+}
+
+void observers_take_up(HostSession *s, Engine *engine)
+{
+  const Observers *o = s->observers;
+  if (o->journeys)
+    journeys_take_up(o->journeys, engine);
+  if (o->perfetto)
+    perfetto_take_up(o->perfetto, engine);
+  if (o->profile)
+    profile_take_up(o->profile, engine);
+  if (o->watch)
+    watch_take_up(o->watch, engine);
+  if (o->page)
+    page_take_up(o->page, engine);
 }
 
 /* ---- stopping --------------------------------------------------------------------------- */

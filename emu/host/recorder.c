@@ -135,6 +135,8 @@ static void go_live(Recorder *r)
   if (!state_file_restore(r->from, r->inner, &why)) {
     free(r->why);
     r->why = why;
+  } else {
+    r->own.restored(r->own.context, r->inner);
   }
   state_file_close(r->from);
   r->from = NULL;

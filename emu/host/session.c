@@ -104,11 +104,13 @@ static WseStatus restore_core(HostSession *s, ImageMark image)
   return bad ? WSE_USAGE : WSE_OK;
 }
 
+static void take_up(void *context, Engine *inner) { observers_take_up(context, inner); }
+
 /* What wse-emu and scripts run on: the state of a file, and states written to one. */
 static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOptions *options)
 {
   const SessionOptions *o = &s->options;
-  RecorderOptions own = {o->save_state, o->save_every, image, o->member, o->states};
+  RecorderOptions own = {o->save_state, o->save_every, image, o->member, o->states, take_up, s};
   StateFile *from = o->load_state ? open_state(s, o->load_state, image) : NULL;
   if (o->load_state && !from)
     return WSE_USAGE;

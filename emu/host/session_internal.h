@@ -149,6 +149,8 @@ typedef struct {
   ImageMark image;
   const ClusterMember *member;  /* NULL: alone */
   ClusterStates *states;        /* of its cluster */
+  void (*restored)(void *context, Engine *inner);   /* it stands where the state was written */
+  void *context;
 } RecorderOptions;
 /* Makes an engine over one of `inner`.  It takes `from`, a state to go on from; NULL: none. */
 Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOptions *options,
@@ -190,6 +192,8 @@ TraceSink *observers_switches(HostSession *s);
 /* What an observer wants the engine to count, and the pulse that looks at it; NULL: nothing. */
 TileCounts *observers_counts(const HostSession *s);
 Pulse *observers_pulse(const HostSession *s);
+/* The run goes on from a state, where the engine stands. */
+void observers_take_up(HostSession *s, Engine *engine);
 /* Where a run to `limit` has to end, whether it has stopped there, and what is said then (from
  * malloc). */
 uint64_t observers_limit(const HostSession *s, uint64_t limit);

@@ -14,6 +14,9 @@ typedef struct Profile Profile;
 enum { PROFILE_KINDS = 1 << TRACE_TASK | 1 << TRACE_INST | 1 << TRACE_STALL | 1 << TRACE_HOST };
 Profile *profile_create(const Program *program);
 void profile_destroy(Profile *profile);   /* NULL: does nothing */
+/* take_up of an observer: it begins in the middle of a run, where the engine stands.  Here, waits
+ * count from there on. */
+void profile_take_up(Profile *profile, Engine *engine);
 void profile_event(Profile *profile, const TraceEvent *event);
 /* Adds what is still in progress; no events may follow. */
 void profile_finish(Profile *profile, Engine *engine);
@@ -47,6 +50,9 @@ Perfetto *perfetto_create(const Program *program, FILE *out);
 /* `number`: of the event's wavelet, 0 none.  Numbers make arrows from the operation that sends to
  * the operation or task that takes, one for each pair of them and queue. */
 void perfetto_event(Perfetto *perfetto, const TraceEvent *event, uint64_t number);
+/* For an event that is not shown: how full queues are depends on it. */
+void perfetto_count(Perfetto *perfetto, const TraceEvent *event);
+void perfetto_take_up(Perfetto *perfetto, Engine *engine);
 /* Ends what is open at `cycle`, and the file's text. `partial`: the run was cut short; an instant
  * at its end says so. */
 void perfetto_finish(Perfetto *perfetto, uint64_t cycle, bool partial);
@@ -77,6 +83,7 @@ enum { WATCH_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_INST | 1
                      1 << TRACE_HOST };
 Watch *watch_create(const Program *program, WatchSpec spec, FILE *out);
 void watch_destroy(Watch *watch);
+void watch_take_up(Watch *watch, Engine *engine);
 void watch_event(Watch *watch, const TraceEvent *event);
 /* Says where the copies without a taker are, or that the wavelet was never sent. */
 void watch_finish(Watch *watch);
@@ -121,6 +128,7 @@ Page *page_create(const Program *program, PageDetail detail);
 TileCounts *page_counts(Page *page);
 Pulse *page_pulse(Page *page);
 void page_destroy(Page *page);
+void page_take_up(Page *page, Engine *engine);
 /* The events that the page needs from here on. */
 uint32_t page_kinds(const Page *page);
 /* True: the page needs fewer events from now on. */

@@ -122,6 +122,32 @@ static void queue_event(Page *p, const TraceEvent *e)
     pyramid_add(p->pyramid, CHANNEL_sent, e->tile, e->cycle, 1);
 }
 
+static void take_up_fill(TileFill *fill, const InspectTile *at, uint64_t cycle)
+{
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    fill->held[0][q] = at->input[q].count;
+    fill->held[1][q] = at->output[q].count;
+  }
+  for (unsigned output = 0; output < 2; output++) {
+    fill->most[output] = (uint8_t)fullest_queue(fill->held[output]);
+    fill->since[output] = cycle;
+  }
+}
+
+void page_take_up(Page *p, Engine *engine)
+{
+  InspectTile at;
+  turns_take_up(p->turns, engine);
+  if (p->ways)
+    ways_take_up(p->ways, engine);
+  for (uint32_t tile = 0; p->fills && tile < p->program->n_tiles; tile++) {
+    if (!engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &at);
+    take_up_fill(&p->fills[tile], &at, engine->ops->cycle(engine));
+  }
+}
+
 static void wavelet_event(Page *p, const TraceEvent *e)
 {
   static const Channel channels[PORT_COUNT] = {[PORT_NORTH] = CHANNEL_north,

@@ -83,6 +83,8 @@ void spans_pack(Spans *spans, uint64_t cycle, Pack *pack, json_t *top);
 typedef struct Ways Ways;
 /* After so many events of wavelets, the ways end where they are. */
 Ways *ways_create(const Program *program, uint64_t most_events);
+/* From the cycle on where the engine stands: of wavelets that are sent from then on. */
+void ways_take_up(Ways *ways, Engine *engine);
 bool ways_are_over(const Ways *ways);
 void ways_destroy(Ways *ways);
 /* True: they are over from now on. */
@@ -95,6 +97,8 @@ void ways_pack(Ways *ways, Pack *pack, json_t *top);
 typedef struct Turns Turns;
 Turns *turns_create(const Program *program);
 void turns_destroy(Turns *turns);
+/* From the cycle on where the engine stands, with the routes that have changed before. */
+void turns_take_up(Turns *turns, Engine *engine);
 void turns_event(Turns *turns, const TraceEvent *event);
 /* `turn_cycles`: the length of a stretch of time, of which the last change is kept; 0: there was no
  * room for them. */

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct { uint64_t cycle, number; uint32_t tile; } TakenWord;
 
 typedef struct {
-  bool named;
+  bool named;                   /* its names are written */
   bool task_open;
   OpenSpan operations[THREADS];
   uint64_t bucket[PORT_COUNT];
@@ -105,10 +105,18 @@ static void write_name(Perfetto *p, const char *what, uint32_t tile, unsigned tr
 
 static TileTrack *track_of(Perfetto *p, uint32_t tile)
 {
+  if (!p->tiles[tile])
+    p->tiles[tile] = base_zeroed(1, sizeof(TileTrack));
+  return p->tiles[tile];
+}
+
+static TileTrack *named_track_of(Perfetto *p, uint32_t tile)
+{
   char name[32];
-  if (p->tiles[tile])
-    return p->tiles[tile];
-  p->tiles[tile] = base_zeroed(1, sizeof(TileTrack));
+  TileTrack *track = track_of(p, tile);
+  if (track->named)
+    return track;
+  track->named = true;
   snprintf(name, sizeof name, "P%u.%u", program_x(p->program, tile), program_y(p->program, tile));
   write_name(p, "process_name", tile, 0, name);
   write_name(p, "thread_name", tile, 0, "main thread");
@@ -117,7 +125,7 @@ static TileTrack *track_of(Perfetto *p, uint32_t tile)
     write_name(p, "thread_name", tile, i, name);
   }
   write_name(p, "thread_name", tile, ROUTER_TRACK, "tasks and switches");
-  return p->tiles[tile];
+  return track;
 }
 
 static void write_span(Perfetto *p, uint32_t tile, unsigned thread, const char *name,
@@ -227,15 +235,40 @@ static void wavelet_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
   }
 }
 
+/* What the event's queue holds after it. */
+static unsigned count_queue(TileTrack *t, const TraceEvent *e)
+{
+  uint8_t *held = &t->held[e->output][e->queue];
+  *held = (uint8_t)(e->kind == EV_PUSH ? *held + 1 : *held - (*held > 0));
+  return *held;
+}
+
 static void queue_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
   char name[32];
-  uint8_t *held = &t->held[e->output][e->queue];
-  if (e->kind != EV_PUSH && *held == 0)
-    return;                     /* pushed before the trace began, or queues are not traced */
-  *held = (uint8_t)(e->kind == EV_PUSH ? *held + 1 : *held - 1);
   snprintf(name, sizeof name, "%s queue %u", e->output ? "output" : "input", e->queue);
-  write_counter(p, e->tile, name, e->cycle, *held);
+  write_counter(p, e->tile, name, e->cycle, count_queue(t, e));
+}
+
+void perfetto_count(Perfetto *p, const TraceEvent *e)
+{
+  if (e->kind == EV_PUSH || e->kind == EV_POP)
+    count_queue(track_of(p, e->tile), e);
+}
+
+void perfetto_take_up(Perfetto *p, Engine *engine)
+{
+  InspectTile at;
+  for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
+    if (!engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &at);
+    TileTrack *track = track_of(p, tile);
+    for (unsigned q = 0; q < MAX_QUEUES; q++) {
+      track->held[0][q] = at.input[q].count;
+      track->held[1][q] = at.output[q].count;
+    }
+  }
 }
 
 /* ---- arrows ---------------------------------------------------------------------------------- */
@@ -307,7 +340,7 @@ static void arrow_to_task(Perfetto *p, const TraceEvent *e)
 
 void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
 {
-  TileTrack *t = track_of(p, e->tile);
+  TileTrack *t = named_track_of(p, e->tile);
   switch (e->kind) {
   case EV_TASK_START:
     task_event(p, t, e);

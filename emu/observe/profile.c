@@ -18,6 +18,7 @@ typedef struct {
 
 struct Profile {
   const Program *program;
+  uint64_t begin;               /* waits count from this cycle on */
   MainSpan *spans;              /* by tile */
   ProfileRow **cells;           /* by class, then word of code; NULL: never ran */
   ProfileRow *rows;             /* stb_ds */
@@ -74,6 +75,28 @@ static void note_issue(Profile *p, const TraceEvent *e)
   row->instructions++;
 }
 
+static void note_wait(Profile *p, const TraceEvent *e)
+{
+  ProfileRow *row = row_at(p, e->tile, e->pc);
+  uint64_t most = e->id == STALL_BANK ? e->payload : e->cycle - p->begin;
+  uint64_t waited = e->payload < most ? e->payload : most;
+  row->stalls[e->id] += waited;
+  row->cycles += e->thread ? waited : 0;
+}
+
+void profile_take_up(Profile *p, Engine *engine)
+{
+  InspectTile at;
+  p->begin = engine->ops->cycle(engine);
+  for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
+    if (!program_class(p->program, tile) || !engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &at);
+    if (at.threads[0].state == THREAD_VECTOR)
+      p->spans[tile] = (MainSpan){p->begin, at.threads[0].pc, MAIN_RUNS};
+  }
+}
+
 void profile_event(Profile *p, const TraceEvent *e)
 {
   ProfileRow *row;
@@ -95,9 +118,7 @@ void profile_event(Profile *p, const TraceEvent *e)
     row->cycles += e->thread != 0;
     break;
   case EV_STALL:
-    row = row_at(p, e->tile, e->pc);
-    row->stalls[e->id] += e->payload;
-    row->cycles += e->thread ? e->payload : 0;
+    note_wait(p, e);
     break;
   case EV_DONE: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK: case EV_WAVELET:
   case EV_SWITCH: case EV_ROUTE: case EV_WAIT: case EV_PUSH: case EV_POP: case EV_HOST_IN:
@@ -117,7 +138,8 @@ static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
     if (thread->state != THREAD_VECTOR || thread->stalled == STALL_NONE)
       continue;
     ProfileRow *row = row_at(p, tile, thread->pc);
-    uint64_t waited = now > thread->stalled_since ? now - thread->stalled_since : 0;
+    uint64_t since = thread->stalled_since > p->begin ? thread->stalled_since : p->begin;
+    uint64_t waited = now > since ? now - since : 0;
     row->stalls[thread->stalled] += waited;
     row->cycles += i ? waited : 0;
   }

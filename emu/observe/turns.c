@@ -85,11 +85,9 @@ static void make_room(Turns *t)
     arrsetlen(t->changes, 0);
 }
 
-static void add_change(Turns *t, const TraceEvent *e, unsigned inputs, unsigned outputs)
+static void add_change(Turns *t, RouteChange change)
 {
-  RouteChange change = {.cycle = e->cycle, .tile = e->tile, .order = t->order++,
-                        .color = e->color, .inputs = (uint8_t)inputs,
-                        .outputs = (uint8_t)outputs};
+  change.order = t->order++;
   if (t->has_no_room)
     return;
   arrput(t->changes, change);
@@ -110,14 +108,45 @@ static const ImageColorConfig *config_of(const Program *program, uint32_t tile, 
 
 void turns_event(Turns *t, const TraceEvent *e)
 {
-  if (e->kind == EV_ROUTE)
-    add_change(t, e, e->inputs, e->to);
+  RouteChange change = {.cycle = e->cycle, .tile = e->tile, .color = e->color};
+  if (e->kind == EV_ROUTE) {
+    change.inputs = e->inputs;
+    change.outputs = e->to;
+    add_change(t, change);
+  }
   if (e->kind != EV_SWITCH)
     return;
   const ImageColorConfig *config = config_of(t->program, e->tile, e->color);
-  if (config)
-    add_change(t, e, config->positions[e->new_position].rx,
-               config->positions[e->new_position].tx);
+  if (config) {
+    change.inputs = config->positions[e->new_position].rx;
+    change.outputs = config->positions[e->new_position].tx;
+    add_change(t, change);
+  }
+}
+
+static void take_up_color(Turns *t, const InspectColor *at, RouteChange change)
+{
+  const ImageColorConfig *config = config_of(t->program, change.tile, change.color);
+  if (!at->configured || (config && config->positions[config->current].rx == at->rx &&
+                          config->positions[config->current].tx == at->tx))
+    return;
+  change.inputs = at->rx;
+  change.outputs = at->tx;
+  add_change(t, change);
+}
+
+void turns_take_up(Turns *t, Engine *engine)
+{
+  InspectTile at;
+  for (uint32_t tile = 0; tile < t->program->n_tiles; tile++) {
+    if (!engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &at);
+    for (unsigned c = 0; c < MAX_COLORS; c++)
+      take_up_color(t, &at.colors[c],
+                    (RouteChange){.cycle = engine->ops->cycle(engine), .tile = tile,
+                                  .color = (uint8_t)c});
+  }
 }
 
 /* ---- into the page --------------------------------------------------------------------------- */

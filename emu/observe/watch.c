@@ -47,6 +47,23 @@ Watch *watch_create(const Program *program, WatchSpec spec, FILE *out)
   return w;
 }
 
+void watch_take_up(Watch *w, Engine *engine)
+{
+  InspectTile at;
+  for (uint32_t tile = 0; tile < w->program->n_tiles; tile++) {
+    Counts *counts = &w->counts[tile];
+    if (!engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &at);
+    for (unsigned c = 0; c < MAX_COLORS; c++)
+      counts->routers[c] = at.colors[c].count;
+    for (unsigned q = 0; q < MAX_QUEUES; q++) {
+      counts->queues[0][q] = at.input[q].count;
+      counts->queues[1][q] = at.output[q].count;
+    }
+  }
+}
+
 void watch_destroy(Watch *w)
 {
   if (!w)

@@ -32,6 +32,7 @@ struct Ways {
   WayStep *steps;  /* stb_ds, in order of time */
   unsigned strict; /* high bits of the hash that must be zero */
   uint32_t order;
+  uint64_t before; /* numbers up to this one were sent before the ways began */
   uint64_t left;   /* events until they are over */
   uint64_t over_at; /* the cycle of that; from its start on there are no steps */
 };
@@ -41,6 +42,11 @@ Ways *ways_create(const Program *program, uint64_t most_events)
   Ways *w = base_malloc(sizeof *w);
   *w = (Ways){.program = program, .journeys = journeys_create(program), .left = most_events};
   return w;
+}
+
+void ways_take_up(Ways *w, Engine *engine)
+{
+  w->before = journeys_take_up(w->journeys, engine);
 }
 
 bool ways_are_over(const Ways *w)
@@ -59,7 +65,8 @@ void ways_destroy(Ways *w)
 
 static bool is_chosen(const Ways *w, uint64_t number)
 {
-  return number && (w->strict == 0 || (number * HASH_FACTOR) >> (HASH_BITS - w->strict) == 0);
+  return number > w->before &&
+         (w->strict == 0 || (number * HASH_FACTOR) >> (HASH_BITS - w->strict) == 0);
 }
 
 static void choose_fewer(Ways *w)
