@@ -390,6 +390,78 @@ def test_a_condition_without_a_value_stops_and_says_why(inlined, engine):
     assert out[3].startswith("breakpoint 2, cycle ")
 
 
+NUMBERS = """
+var done: i16 = 0;
+var small: i16 = -4;
+var byte: i8 = -5;
+var mask: u16 = 0xff00;
+var big: u64 = 0x8000000000000005;
+var half: f16 = 0.1;
+var single: f32 = 0.1;
+fn main() void {
+  small -= done;
+  byte -= @as(i8, done);
+  mask += @as(u16, done);
+  big += @as(u64, @as(u16, done));
+  half += @as(f16, done);
+  single += @as(f32, done);
+  done = 1;
+}
+comptime { @export_symbol(main); @export_symbol(done); }
+"""
+LAYOUT_OF_NUMBERS = """
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl");
+  @export_name("main", fn()void);
+  @export_name("done", i16, true);
+}
+"""
+# As the language computes them; a number without a type takes that of the other side.
+VALUES = {
+    "small >> 1": "-2", "small >> 70": "-1", "mask >> 8": "255", "big >> 1": str(2 ** 62 + 2),
+    "big > 5": "1", "big < 5": "0", "5 < big": "1", "big > -1": "1", "big == 9223372036854775813": "1",
+    "big + 1": str(2 ** 63 + 6), "big / 2": str(2 ** 62 + 2), "big % 4": "1",
+    "big - big - 1": str(2 ** 64 - 1), "~mask": "255", "~mask == 0xff": "1", "~small": "3",
+    "half == 0.1": "1", "half < 0.1": "0", "0.1 != half": "0", "single == 0.1": "1",
+    "single >= 0.1": "1", "/x byte": "0xfb", "/x small": "0xfffc", "/x half": "0x2e66",
+    "/x single": "0x3dcccccd", "/x big": "0x8000000000000005", "/x small + 0": "0xfffffffffffffffc",
+}
+
+
+def test_expressions_have_the_values_of_the_language(session):
+    session.compile(LAYOUT_OF_NUMBERS, NUMBERS, "-O0")
+    out = session.answers([f"print {text}" for text in VALUES], "--launch=main")
+    assert [answer.rpartition(" = ")[2].strip() for answer in out] == list(VALUES.values())
+
+
+KEPT = """
+var done: i16 = 0;
+var sum: i16 = 3;
+var list = [4]i16{ 1, 2, 3, 4 };
+fn main() void {
+  for (@range(i16, 5)) |i| {
+    sum += i * done + 2;
+  }
+  sum += list[@as(u16, sum) & 3];
+  done = sum;
+}
+comptime { @export_symbol(main); @export_symbol(done); }
+"""
+
+
+def test_a_number_made_of_an_uncertain_value_says_so(session, engine):
+    """In the loop the code keeps the sum in a register."""
+    session.compile(LAYOUT_OF_NUMBERS, KEPT, "-O1")
+    line = line_of("sum += i", KEPT)
+    out = session.answers([f"break pe.csl:{line} if sum == 99", "continue", "print sum",
+                           "print sum + 1", "print /x sum", "print -sum", "print !(sum > 9)",
+                           "print list[sum & 3]"],
+                          engine, "--launch=main")
+    assert "its condition has no value (" in out[1]
+    assert all("the code may hold a newer value elsewhere" in text for text in out[2:]), out
+
+
 FRAMED = """
 param id: i16;
 var kept = @zeros([4]i16);

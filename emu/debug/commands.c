@@ -344,13 +344,14 @@ static void run_print(Debugger *d, const char *rest)
   EvalContext e = evaluator_of(d, &frames);
   EvalValue v;
   bool hex = strncmp(rest, "/x ", 3) == 0;
-  if (!evaluate_text(&e, rest + (hex ? 3 : 0), &v) || (hex && !evaluate_number(&e, &v))) {
+  uint64_t bits = 0;
+  if (!evaluate_text(&e, rest + (hex ? 3 : 0), &v) || (hex && !evaluate_bits(&e, &v, &bits))) {
     fprintf(d->out, "%s\n", e.why);
     return;
   }
   fprintf(d->out, "%s = ", rest + (hex ? 3 : 0));
   if (hex)
-    fprintf(d->out, "0x%" PRIx64, (uint64_t)evaluate_integer(&e, &v));
+    fprintf(d->out, "0x%" PRIx64, bits), evaluate_print_note(&v, d->out);
   else
     evaluate_print(&e, &v, d->out);
   fputc('\n', d->out);

@@ -96,10 +96,11 @@ typedef struct {
   uint32_t address;
   uint32_t bit;                 /* of a packed field, in the value that stands there */
   uint8_t bytes[EVAL_BYTES];    /* EVAL_TYPED without memory */
-  bool is_held;                 /* the code may have a newer value elsewhere */
+  bool is_held;                 /* the code may have a newer value elsewhere; of a number, too */
   bool in_register;             /* they are those of this general register, and of the next */
   uint8_t first_register;
   int64_t integer;
+  bool is_unsigned;             /* `integer` stands for a number of 64 bits without a sign */
   double number;
 } EvalValue;
 typedef struct {

@@ -52,8 +52,11 @@ bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint
 bool evaluate_truth(const EvalContext *e, const EvalValue *value);
 /* As a 64-bit number; floats are cut off. */
 int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
-/* A number, or a pointer; false with the reason in the context: an array, a struct, ... */
-bool evaluate_number(EvalContext *e, const EvalValue *value);
+/* The bits of a number or a pointer, as many as its type has; false with the reason in the context:
+ * an array, a struct, ... */
+bool evaluate_bits(EvalContext *e, const EvalValue *value, uint64_t *bits);
+/* Behind a value: that it may not be the newest. */
+void evaluate_print_note(const EvalValue *value, FILE *out);
 
 /* ---- stops.c: breakpoints ------------------------------------------------------------------ */
 

@@ -95,7 +95,8 @@ static bool load_number(EvalContext *e, EvalValue *v)
     is_signed = of->kind == DT_SIGNED;
   }
   unsigned unused = 64 - type->bits;
-  *v = (EvalValue){.kind = EVAL_INTEGER, .integer = (int64_t)bits};
+  *v = (EvalValue){.kind = EVAL_INTEGER, .integer = (int64_t)bits, .is_held = v->is_held,
+                   .is_unsigned = type->kind == DT_UNSIGNED && unused == 0};
   if (is_signed && type->bits)
     v->integer = (int64_t)(bits << unused) >> unused;
   if (type->kind == DT_FLOAT16 || type->kind == DT_FLOAT32) {
@@ -109,7 +110,9 @@ static bool load_number(EvalContext *e, EvalValue *v)
 
 static double as_double(const EvalValue *v)
 {
-  return v->kind == EVAL_FLOAT ? v->number : (double)v->integer;
+  if (v->kind == EVAL_FLOAT)
+    return v->number;
+  return v->is_unsigned ? (double)(uint64_t)v->integer : (double)v->integer;
 }
 
 int64_t evaluate_integer(const EvalContext *e, const EvalValue *value)
@@ -123,10 +126,20 @@ int64_t evaluate_integer(const EvalContext *e, const EvalValue *value)
   return v.number > -9e18 && v.number < 9e18 ? (int64_t)v.number : 0;
 }
 
-bool evaluate_number(EvalContext *e, const EvalValue *value)
+bool evaluate_bits(EvalContext *e, const EvalValue *value, uint64_t *bits)
 {
   EvalValue v = *value;
-  return load_number(e, &v);
+  if (!load_number(e, &v))
+    return false;
+  if (value->kind == EVAL_FLOAT)
+    return set_why(e, "a computed float has no bits of its own");
+  *bits = (uint64_t)v.integer;
+  if (value->kind == EVAL_TYPED) {
+    uint8_t *bytes = value_bytes(e, value);
+    *bits = bits_at(bytes, value->bit, value->type->bits);
+    free(bytes);
+  }
+  return true;
 }
 
 bool evaluate_truth(const EvalContext *e, const EvalValue *value)
@@ -366,7 +379,8 @@ static bool follow_pointer(EvalContext *e, EvalValue *v)
   const DebugType *to = image_debug_type(program_of(e)->image, v->type->of);
   int64_t address = evaluate_integer(e, v);
   *v = (EvalValue){.kind = EVAL_TYPED, .type = to, .in_memory = true,
-                   .address = (uint32_t)address, .is_held = is_held(e, (uint32_t)address)};
+                   .address = (uint32_t)address,
+                   .is_held = v->is_held || is_held(e, (uint32_t)address)};
   return true;
 }
 
@@ -474,7 +488,7 @@ static bool read_number(Reader *r, EvalValue *v)
   double number = strtod(r->at, &float_end);
   bool is_float = float_end > end;
   *v = (EvalValue){.kind = is_float ? EVAL_FLOAT : EVAL_INTEGER, .integer = integer,
-                   .number = number};
+                   .is_unsigned = !is_float && integer < 0, .number = number};
   r->at = is_float ? float_end : end;
   return !is_name_letter(*r->at) || set_why(r->e, "this is no number: %.20s", r->at);
 }
@@ -529,17 +543,21 @@ static bool read_indices(Reader *r, EvalValue *v)
 {
   int64_t index[DEBUG_MAX_DIMS];
   uint32_t n = 0;
+  bool is_uncertain = v->is_held;
   do {
     EvalValue i;
     if (n == DEBUG_MAX_DIMS)
       return set_why(r->e, "too many indices");
     if (!read_expression(r, 0, &i) || !load_number(r->e, &i))
       return false;
+    is_uncertain |= i.is_held;
     index[n++] = evaluate_integer(r->e, &i);
   } while (take_text(r, ","));
   if (!take_text(r, "]"))
     return set_why(r->e, "']' is missing");
-  return take_elements(r->e, v, index, n);
+  bool done = take_elements(r->e, v, index, n);
+  v->is_held |= is_uncertain;
+  return done;
 }
 
 static bool read_postfix(Reader *r, EvalValue *v)
@@ -563,6 +581,13 @@ static bool read_postfix(Reader *r, EvalValue *v)
   }
 }
 
+/* Those that a number of the value's type may have. */
+static uint64_t bits_without_sign(const EvalValue *v)
+{
+  bool is_narrow = v->kind == EVAL_TYPED && v->type->kind == DT_UNSIGNED && v->type->bits < 64;
+  return is_narrow ? (UINT64_C(1) << v->type->bits) - 1 : UINT64_MAX;
+}
+
 static bool read_unary(Reader *r, EvalValue *v)
 {
   static const char *const operators[] = {"-", "!", "~", "&"};
@@ -579,12 +604,14 @@ static bool read_unary(Reader *r, EvalValue *v)
       *v = (EvalValue){.kind = EVAL_INTEGER, .integer = v->address};
       return has_address || set_why(r->e, "'&' needs a variable in memory");
     }
+    uint64_t bits = bits_without_sign(v);
     if (!load_number(r->e, v))
       return false;
     if (what == '!')
-      *v = (EvalValue){.kind = EVAL_INTEGER, .integer = as_double(v) == 0};
+      *v = (EvalValue){.kind = EVAL_INTEGER, .integer = as_double(v) == 0, .is_held = v->is_held};
     else if (what == '~')
-      v->integer = ~evaluate_integer(r->e, v);
+      v->integer = (int64_t)(~(uint64_t)evaluate_integer(r->e, v) & bits);
+    v->is_unsigned = v->is_unsigned && what == '~';
     v->integer = what == '-' ? (int64_t)(0 - (uint64_t)v->integer) : v->integer;
     v->number = what == '-' ? -v->number : v->number;
     return true;
@@ -598,14 +625,28 @@ static const struct { const char *text; unsigned level; } binaries[] = {
   {"<", 2}, {">", 2}, {"&", 3}, {"|", 3}, {"^", 3}, {"+", 5}, {"-", 5}, {"*", 6}, {"/", 6},
   {"%", 6},
 };
-enum { TIGHTEST = 6 };
+enum { SHIFTS = 4, TIGHTEST = 6 };
 
-static bool combine_integers(EvalContext *e, const char *op, int64_t a, int64_t b, int64_t *out)
+/* Shifts by the width or more give 0 or the sign. */
+static int64_t shift_right(int64_t a, uint64_t by, bool is_unsigned)
+{
+  if (is_unsigned)
+    return by < 64 ? (int64_t)((uint64_t)a >> by) : 0;
+  return a >> (by < 64 ? by : 63);
+}
+
+static bool combine_integers(EvalContext *e, const char *op, int64_t a, int64_t b,
+                             bool is_unsigned, int64_t *out)
 {
   uint64_t x = (uint64_t)a, y = (uint64_t)b;
-  if ((*op == '/' || *op == '%') && b == 0)
+  bool divides = *op == '/' || *op == '%';
+  if (divides && b == 0)
     return set_why(e, "division by zero");
-  bool overflows = (*op == '/' || *op == '%') && b == -1;
+  if (divides && is_unsigned) {
+    *out = (int64_t)(*op == '/' ? x / y : x % y);
+    return true;
+  }
+  bool overflows = divides && b == -1;
   switch (*op) {
   case '+': *out = (int64_t)(x + y); break;
   case '-': *out = (int64_t)(x - y); break;
@@ -616,41 +657,75 @@ static bool combine_integers(EvalContext *e, const char *op, int64_t a, int64_t 
   case '|': *out = a | b; break;
   case '^': *out = a ^ b; break;
   case '<': *out = (int64_t)(y < 64 ? x << y : 0); break;
-  case '>': default: *out = (int64_t)(y < 64 ? x >> y : 0); break;
+  case '>': default: *out = shift_right(a, y, is_unsigned); break;
   }
   return true;
 }
 
-static bool compare_numbers(const char *op, double a, double b, int64_t x, int64_t y, bool is_float)
+/* -1, 0, 1: less, equal, greater; 2: neither, because one is no number. */
+static int order_of(const EvalValue *v, const EvalValue *w)
 {
-  bool less = is_float ? a < b : x < y, equal = is_float ? a == b : x == y;
-  switch (*op) {
-  case '=': return equal;
-  case '!': return !equal;
-  case '<': return less || (op[1] == '=' && equal);
-  default: return (op[1] == '=' && equal) || (is_float ? a > b : x > y);
+  if (v->kind == EVAL_FLOAT || w->kind == EVAL_FLOAT) {
+    double a = as_double(v), b = as_double(w);
+    return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2;
   }
+  bool below = !v->is_unsigned && v->integer < 0, other_below = !w->is_unsigned && w->integer < 0;
+  if (below != other_below)
+    return below ? -1 : 1;
+  uint64_t x = (uint64_t)v->integer, y = (uint64_t)w->integer;    /* in order also below 0 */
+  return (x > y) - (x < y);
+}
+
+static bool compare_numbers(const char *op, int order)
+{
+  switch (*op) {
+  case '=': return order == 0;
+  case '!': return order != 0;
+  case '<': return order == -1 || (op[1] == '=' && order == 0);
+  default: return order == 1 || (op[1] == '=' && order == 0);
+  }
+}
+
+/* A number of the text, beside a variable: it has the variable's type. */
+static void take_type(const EvalContext *e, const EvalValue *variable, EvalValue *number)
+{
+  if (variable->kind != EVAL_TYPED || number->kind == EVAL_TYPED)
+    return;
+  if (variable->type->kind == DT_FLOAT32)
+    number->number = fp32_to_double(fp32_from_double(as_double(number)));
+  else if (variable->type->kind == DT_FLOAT16)
+    number->number = fp16_to_double(program_of(e)->image->fp16,
+                                    fp16_from_double(program_of(e)->image->fp16,
+                                                     as_double(number)));
+  else
+    return;
+  number->kind = EVAL_FLOAT;
 }
 
 static bool combine_two(EvalContext *e, const char *op, unsigned level, EvalValue *v, EvalValue *w)
 {
+  take_type(e, v, w);
+  take_type(e, w, v);
   if (!load_number(e, v) || !load_number(e, w))
     return false;
   bool is_float = v->kind == EVAL_FLOAT || w->kind == EVAL_FLOAT;
+  bool is_unsigned = v->is_unsigned || (w->is_unsigned && level != SHIFTS);
   double a = as_double(v), b = as_double(w);
   int64_t x = v->integer, y = w->integer;
-  *v = (EvalValue){.kind = EVAL_INTEGER};
+  int order = order_of(v, w);
+  *v = (EvalValue){.kind = EVAL_INTEGER, .is_held = v->is_held || w->is_held};
   if (level < 2) {
     v->integer = level == 0 ? a != 0 || b != 0 : a != 0 && b != 0;
   } else if (level == 2) {
-    v->integer = compare_numbers(op, a, b, x, y, is_float);
+    v->integer = compare_numbers(op, order);
   } else if (is_float && level >= 5 && *op != '%') {
     v->kind = EVAL_FLOAT;
     v->number = *op == '+' ? a + b : *op == '-' ? a - b : *op == '*' ? a * b : a / b;
   } else if (is_float) {
     return set_why(e, "'%s' needs integers", op);
   } else {
-    return combine_integers(e, op, x, y, &v->integer);
+    v->is_unsigned = is_unsigned;
+    return combine_integers(e, op, x, y, is_unsigned, &v->integer);
   }
   return true;
 }
@@ -698,14 +773,27 @@ bool evaluate_text(EvalContext *e, const char *text, EvalValue *value)
 
 /* ---- printing and writing ------------------------------------------------------------------ */
 
+void evaluate_print_note(const EvalValue *v, FILE *out)
+{
+  if (v->is_held)
+    fprintf(out, " in memory; the code may hold a newer value elsewhere");
+}
+
+static void print_number(const EvalValue *v, FILE *out)
+{
+  if (v->kind == EVAL_FLOAT)
+    fprintf(out, "%.9g", v->number);
+  else if (v->is_unsigned)
+    fprintf(out, "%" PRIu64, (uint64_t)v->integer);
+  else
+    fprintf(out, "%" PRId64, v->integer);
+  evaluate_print_note(v, out);
+}
+
 void evaluate_print(const EvalContext *e, const EvalValue *v, FILE *out)
 {
-  if (v->kind == EVAL_INTEGER) {
-    fprintf(out, "%" PRId64, v->integer);
-    return;
-  }
-  if (v->kind == EVAL_FLOAT) {
-    fprintf(out, "%.9g", v->number);
+  if (v->kind != EVAL_TYPED) {
+    print_number(v, out);
     return;
   }
   uint8_t *bytes = value_bytes(e, v);
@@ -721,8 +809,7 @@ void evaluate_print(const EvalContext *e, const EvalValue *v, FILE *out)
                                     ? v->type->bits - i * BITS_OF_BYTE : BITS_OF_BYTE);
   variable_print(&style, v->type, bytes, out);
   free(bytes);
-  if (v->is_held)
-    fprintf(out, " in memory; the code may hold a newer value elsewhere");
+  evaluate_print_note(v, out);
 }
 
 static uint64_t bits_of_number(const EvalContext *e, const DebugType *type, const EvalValue *v)

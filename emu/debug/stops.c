@@ -556,6 +556,10 @@ static bool condition_holds(Debugger *d, Break *b, uint32_t tile)
   EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
   EvalValue v;
   bool has_value = evaluate_text(&e, b->condition, &v);
+  if (has_value && v.is_held) {
+    snprintf(b->why, sizeof b->why, "the code may hold newer values than memory has");
+    return true;
+  }
   if (has_value && !evaluate_truth(&e, &v))
     return false;
   snprintf(b->why, sizeof b->why, "%s", has_value ? "" : e.why);
