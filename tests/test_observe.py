@@ -121,6 +121,28 @@ def test_perfetto_has_a_track_for_each_thread_and_counters_for_links(tmp_path, e
     assert begun == Counter(e["pid"] for e in events if e["ph"] == "E") and begun[1] == 4
 
 
+def test_perfetto_shows_operations_that_wait_at_the_end(tmp_path, engine):
+    """Those that never get on are what a deadlock is about; also one without any element."""
+    hazard = harness.ROOT / "tests" / "hazards" / "cyclic_wait"
+    harness.compile(hazard / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")
+    harness.emu(tmp_path / "p.bin", engine, "--trace=stall", f"--trace-file={tmp_path}/w.txt",
+                expect=3)
+    begun = re.findall(r"^@(\d+) P(\d)\.0 stall waits \w+ (\w+)$", (tmp_path / "w.txt").read_text(),
+                       re.M)
+    for kinds in ([], ["--trace=stall"]):
+        harness.emu(tmp_path / "p.bin", engine, "--trace-format=perfetto", *kinds,
+                    f"--trace-file={tmp_path}/t.json", expect=3)
+        spans = [e for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+                 if e["ph"] == "X"]
+        for cycle, x, cause in begun[-2:]:
+            own = [e for e in spans if e["pid"] == int(x) and e["tid"] == 0]
+            wait, = [e for e in own if e["ts"] == int(cycle) and e["name"] == f"waits: {cause}"]
+            end = wait["ts"] + wait["dur"]
+            assert wait["dur"] > 0
+            assert any(e["ts"] <= wait["ts"] and e["ts"] + e["dur"] == end and
+                       "pe.csl:" in e["name"] for e in own)
+
+
 def test_perfetto_keeps_the_limits_of_the_trace(tmp_path, engine):
     events = perfetto(program(tmp_path, "reduce-chain", P=4, B=9), tmp_path, engine,
                       "--trace=wavelet", "--trace-region=1,0,2,1", "--trace-cycles=10:40")

@@ -24,6 +24,8 @@ typedef struct {
   uint32_t serial, senders[MAX_QUEUES];
 } OpenSpan;
 
+typedef struct { bool open; uint64_t since; StallCause cause; } OpenWait;
+
 /* Where a wavelet was sent; serial 0: not by an operation of the trace. */
 typedef struct {
   uint64_t cycle;
@@ -38,6 +40,7 @@ typedef struct {
   bool named;                   /* its names are written */
   bool task_open;
   OpenSpan operations[THREADS];
+  OpenWait waits[THREADS];
   uint64_t bucket[PORT_COUNT];
   uint32_t moves[PORT_COUNT];   /* in that bucket */
   uint8_t held[2][MAX_QUEUES];
@@ -197,14 +200,27 @@ static void close_operation(Perfetto *p, TileTrack *t, uint32_t tile, unsigned t
   span->open = false;
 }
 
-static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+static void write_wait(Perfetto *p, uint32_t tile, unsigned thread, StallCause cause,
+                       uint64_t from, uint64_t to)
 {
   char name[64];
+  snprintf(name, sizeof name, "waits: %s", stall_name(cause));
+  write_span(p, tile, thread, name, from, to);
+}
+
+static void wait_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
+  open_operation(p, t, e, e->cycle);
+  t->waits[e->thread] = (OpenWait){true, e->cycle, (StallCause)e->id};
+}
+
+static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
   bool bank = e->id == STALL_BANK;      /* reported in advance */
   uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
   open_operation(p, t, e, bank ? e->cycle : from);
-  snprintf(name, sizeof name, "waits: %s", stall_name((StallCause)e->id));
-  write_span(p, e->tile, e->thread, name, from, from + e->payload);
+  write_wait(p, e->tile, e->thread, (StallCause)e->id, from, from + e->payload);
+  t->waits[e->thread].open = false;
 }
 
 static void link_name(unsigned port, char name[32])
@@ -352,6 +368,7 @@ void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
     p->group = *e;
     break;
   case EV_DONE: close_operation(p, t, e->tile, e->thread, e->cycle + 1); break;
+  case EV_WAIT: wait_event(p, t, e); break;
   case EV_STALL: stall_event(p, t, e); break;
   case EV_WAVELET: wavelet_event(p, t, e); break;
   case EV_PUSH: case EV_POP:
@@ -362,7 +379,7 @@ void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
   case EV_HOST_OUT: case EV_LAUNCH:
     put_instant(p, e);
     break;
-  case EV_INST: case EV_WAIT: case EV_COUNT: default:
+  case EV_INST: case EV_COUNT: default:
     break;
   }
 }
@@ -371,8 +388,11 @@ void perfetto_finish(Perfetto *p, uint64_t cycle, bool partial)
 {
   for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
     TileTrack *t = p->tiles[tile];
-    for (unsigned i = 0; t && i < THREADS; i++)
+    for (unsigned i = 0; t && i < THREADS; i++) {
+      if (t->waits[i].open)
+        write_wait(p, tile, i, t->waits[i].cause, t->waits[i].since, cycle);
       close_operation(p, t, tile, i, cycle);
+    }
     for (unsigned port = 0; t && port < PORT_COUNT; port++)
       close_bucket(p, t, tile, port);
     if (t && t->task_open)
