@@ -375,6 +375,22 @@ def test_a_page_behind_a_state_has_its_queues_and_routes(crowded, tmp_path):
     assert last[1] == last[0] and last[0]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_page_behind_a_state_shows_what_goes_on_there(way, tmp_path):
+    """A limit soon after the state: tasks, operations and waits that began before it still last."""
+    image, _ = compiled(("samples/reduce-chain/layout.csl", {"P": 8, "B": 20}, []), tmp_path)
+    stop_at(image, [], CROWDED, tmp_path / "state")
+    lasting = []
+    for more in ([], [f"--load-state={tmp_path}/state"]):
+        harness.emu(image, *WAYS[way], *more, f"--report={tmp_path}/r.wseview",
+                    f"--max-cycles={CROWDED + 2}", expect=4)
+        lasting.append({tile: sorted(span[2:5] for span in spans if span[5]) for tile, spans in
+                        test_viewer.time_lines(page_data.of_file(tmp_path / "r.wseview")).items()})
+    assert lasting[1] == lasting[0]
+    kinds = {span[0] for spans in lasting[0].values() for span in spans}
+    assert kinds == {0, 1, 2}
+
+
 def test_random_changes_behind_the_checksum_end_in_order(state):
     """Files whose checksum was made to fit: whatever they say, the emulator does not crash."""
     import zlib

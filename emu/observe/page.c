@@ -138,6 +138,8 @@ void page_take_up(Page *p, Engine *engine)
 {
   InspectTile at;
   turns_take_up(p->turns, engine);
+  if (p->spans)
+    spans_take_up(p->spans, engine);
   if (p->ways)
     ways_take_up(p->ways, engine);
   for (uint32_t tile = 0; p->fills && tile < p->program->n_tiles; tile++) {

@@ -74,6 +74,8 @@ typedef struct Spans Spans;
 /* All tiles of a small program have one, and else tiles in even distances. */
 Spans *spans_create(const Program *program);
 void spans_destroy(Spans *spans);
+/* What goes on where the engine stands begins there. */
+void spans_take_up(Spans *spans, Engine *engine);
 void spans_event(Spans *spans, const TraceEvent *event);
 /* What is open ends at `cycle`. */
 void spans_pack(Spans *spans, uint64_t cycle, Pack *pack, json_t *top);

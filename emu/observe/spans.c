@@ -37,6 +37,7 @@ typedef struct {
 
 struct Spans {
   const Program *program;
+  uint64_t begin;          /* no span begins before */
   uint32_t n_lines, most; /* most of a tile */
   uint32_t *line_of;      /* by tile; NO_LINE: it has none */
   TimeLine *lines;
@@ -122,7 +123,37 @@ static void stall_event(const Spans *s, TimeLine *line, const TraceEvent *e)
   uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
   line->waits[e->thread].open = false;
   open_part(&line->operations[e->thread], bank ? e->cycle : from, e->pc);
-  add_span(s, line, (TimeSpan){from, from + e->payload, e->id, SPAN_WAIT, e->thread, false});
+  uint64_t shown_from = from > s->begin ? from : s->begin;
+  add_span(s, line,
+           (TimeSpan){shown_from, from + e->payload, e->id, SPAN_WAIT, e->thread, false});
+}
+
+static void take_up_line(TimeLine *line, const InspectTile *at, uint64_t cycle)
+{
+  const InspectThread *main = &at->threads[0];
+  if (main->state != THREAD_IDLE)
+    open_part(&line->task, cycle, (unsigned)main->task << SUBJECT_SHIFT | main->task_id);
+  for (unsigned i = 0; i < TILE_THREADS; i++) {
+    const InspectThread *thread = &at->threads[i];
+    if (thread->state != THREAD_VECTOR)
+      continue;
+    open_part(&line->operations[i], cycle, thread->pc);
+    if (thread->stalled != STALL_NONE)
+      open_part(&line->waits[i], cycle, thread->stalled);
+  }
+}
+
+void spans_take_up(Spans *s, Engine *engine)
+{
+  InspectTile at;
+  s->begin = engine->ops->cycle(engine);
+  for (uint32_t i = 0; i < s->n_lines; i++) {
+    TimeLine *line = &s->lines[i];
+    if (!engine->ops->touched(engine, line->tile))
+      continue;
+    engine->ops->inspect(engine, line->tile, &at);
+    take_up_line(line, &at, s->begin);
+  }
 }
 
 void spans_event(Spans *s, const TraceEvent *e)
