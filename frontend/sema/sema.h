@@ -477,8 +477,9 @@ const SettingsGroup *settings_group(SettingsId id);
 SettingsId settings_of_call(const char *builtin, const char *first);
 /* Evaluates the struct that `n` stands for.  `run_time`: names of the fields that may be known at
  * run time only, NULL after the last, or NULL; the others are evaluated at compile time, calls
- * included, and so is one in place of the struct, or of a branch, unless `call_may_run`.  ok is
- * false after reporting that it is no struct or a field is in error. */
+ * included, and so is one in place of the struct, or of a branch, unless `call_may_run` or all
+ * fields that it returns are among `run_time` and depend on the run.  ok is false after reporting
+ * that it is no struct or a field is in error. */
 Settings settings_read(Sema *s, const Node *n, const char *const *run_time, bool call_may_run);
 /* node: what the value was written as, or NULL. */
 Settings settings_of_value(Sema *s, PoolId value, const Node *node, Span span);

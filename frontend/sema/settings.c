@@ -300,13 +300,41 @@ static bool comes_from_call(const Node *n)
   return comes_from_call(node_if(n)->then_part) || comes_from_call(node_if(n)->else_part);
 }
 
+/* A struct that the program puts together when it runs, of fields that may be known then only. */
+static bool may_be_of_run_time(const Sema *s, Operand o, const char *const *run_time)
+{
+  PoolKey type = pool_key(s->pool, o.type);
+  if (o.kind != OPR_MEMORY || type.kind != PK_STRUCT_TYPE || type.u.fields.is_tuple)
+    return false;
+  for (uint32_t i = 0; i < type.u.fields.n; i++)
+    if (!is_listed(run_time, sema_text(s, type.u.fields.fields[i].name)))
+      return false;
+  return true;
+}
+
+/* At compile time, unless only the run can give the fields, and may: what is wrong at compile time
+ * is reported then. */
+static Operand operand_of_call(Sema *s, const Node *n, const char *const *run_time)
+{
+  size_t mark = diags_mark(s->diags);
+  Operand known = sema_comptime_operand(s, n, POOL(NONE));
+  if (!operand_is_poison(known) || run_time == NULL)
+    return known;
+  diags_rewind(s->diags, mark);
+  Operand o = sema_load(s, sema_expr(s, n, POOL(NONE)));
+  if (may_be_of_run_time(s, o, run_time))
+    return o;
+  diags_rewind(s->diags, mark);
+  return sema_comptime_operand(s, n, POOL(NONE));
+}
+
 Settings settings_read(Sema *s, const Node *n, const char *const *run_time, bool call_may_run)
 {
   n = chosen_branch(s, n);
   if (node_kind(n) == ND_STRUCT_INIT && node_struct_init(n)->type == NULL)
     return settings_of_fields(s, node_struct_init(n), run_time);
   bool is_known = !call_may_run && comes_from_call(n);
-  Operand o = is_known ? sema_comptime_operand(s, n, POOL(NONE)) : sema_expr(s, n, POOL(NONE));
+  Operand o = is_known ? operand_of_call(s, n, run_time) : sema_expr(s, n, POOL(NONE));
   if (operand_is_poison(o))
     return (Settings){.span = n->span};
   o = sema_load(s, o);
