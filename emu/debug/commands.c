@@ -350,10 +350,12 @@ static void run_print(Debugger *d, const char *rest)
     return;
   }
   fprintf(d->out, "%s = ", rest + (hex ? 3 : 0));
-  if (hex)
-    fprintf(d->out, "0x%" PRIx64, bits), evaluate_print_note(&v, d->out);
-  else
+  if (hex) {
+    fprintf(d->out, "0x%" PRIx64, bits);
+    evaluate_print_note(&v, d->out);
+  } else {
     evaluate_print(&e, &v, d->out);
+  }
   fputc('\n', d->out);
 }
 
