@@ -269,7 +269,9 @@ needs_mpi = pytest.mark.skipif(not ranks_run.is_possible(), reason="needs Open M
 def test_processes_give_the_same_table(folder):
     pytest.importorskip("mpi4py")
     run(folder, "s.json", "--out=one.csv", "--keep=one", expect=1)
-    ranks_run.run(3, harness.tool("wse-sweep"), "s.json", "--out=three.csv", cwd=folder, expect=1)
+    ended = ranks_run.run(3, harness.tool("wse-sweep"), "s.json", "--out=three.csv", cwd=folder,
+                          expect=1)
+    assert "MPI_ABORT" not in ended.err     # mpirun might hang after it
     assert (folder / "one.csv").read_bytes() == (folder / "three.csv").read_bytes()
     assert "4 of them kept" in run(folder, "s.json", expect=1).err
 
@@ -289,6 +291,27 @@ if __name__ == "__main__":
     assert run(tmp_path, "mine.py").out == "True 40\n"
     done = ranks_run.run(3, harness.tool("wse-sweep"), "mine.py", cwd=tmp_path)
     assert done.out == "False 40\n"
+
+
+@needs_mpi
+def test_a_script_that_fails_in_processes_ends_with_its_code(tmp_path):
+    pytest.importorskip("mpi4py")
+    (tmp_path / "mine.py").write_text("""
+import sys
+import wse_sweep
+if __name__ == "__main__":
+    wse_sweep.sweep(len, wse_sweep.grid(x=[1]))
+    if sys.argv[1:]:
+        raise ValueError("mine")
+    sys.exit(7)
+""")
+    def ended(*args, expect):
+        return ranks_run.run(2, harness.tool("wse-sweep"), "mine.py", *args, cwd=tmp_path,
+                             expect=expect).err
+
+    assert "MPI_ABORT" not in ended(expect=7)
+    told = ended("raise", expect=1)
+    assert "ValueError: mine" in told and "MPI_ABORT" not in told
 
 
 def test_values_that_are_printed_twice_have_numbers():
