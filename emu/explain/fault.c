@@ -178,7 +178,8 @@ static const char *help_text(const Program *program, FaultKind kind)
   case FAULT_FIFO:
     return "let another operation fill or empty the FIFO first, or choose another action for it";
   case FAULT_TASK_ID:
-    return "bind a local task to the id with @bind_local_task";
+    return "bind a local task to the id with @bind_local_task, or nothing starts; --check=strict "
+           "makes this an error";
   case FAULT_EXCEPTION:
     return "see the operands with --dump, or mask it again with set_exception_mask";
   case FAULT_UNWRITTEN:

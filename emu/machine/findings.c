@@ -14,7 +14,8 @@ const char *fault_name(FaultKind kind)
 }
 
 typedef enum {
-  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_EDGE, GROUP_LEFT
+  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_EDGE, GROUP_LOST,
+  GROUP_LEFT
 } FaultGroup;
 #define FAULT(name, group, text) GROUP_##group,
 static const uint8_t groups[] = {
@@ -30,7 +31,8 @@ CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
   case GROUP_MEMORY:
     return checks & CHECKS_MEMORY ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_LENGTHS: return checks & CHECKS_LENGTHS ? asked : CHECK_OFF;
-  case GROUP_EDGE: return checks & CHECKS_STRICT ? asked : check == CHECK_OFF ? check : CHECK_WARN;
+  case GROUP_EDGE: case GROUP_LOST:
+    return checks & CHECKS_STRICT ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_LEFT: return check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_HARD: default: return CHECK_ERROR;
   }

@@ -131,7 +131,8 @@ void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo)
 {
   Tile *t = turn->tile;
   if (id >= MAX_TASK_IDS || !is_set(t->mem.cls->local_ids, id)) {
-    turn_tile_fault(turn, pc == PC_RETURN ? t->pc : pc, FAULT_TASK_ID, id);
+    turn_tile_fault(turn, pc == PC_RETURN ? t->pc : pc,
+                    id < MAX_TASK_IDS ? FAULT_TASK_ID : FAULT_ID_RANGE, id);
     return;
   }
   /* A FIFO has room, or elements: a task that has not started yet will see them. */

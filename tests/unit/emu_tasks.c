@@ -819,7 +819,7 @@ static void faults_name_cycle_tile_and_line(void **state)
   expect_fault(in_ri(OP_li, 7, 0x20), FAULT_STACK, "stack grows into data or code");
   expect_fault(in_i(OP_trap, 3), FAULT_TRAP, "trap: 3");
   expect_fault((Insn){.op = OP_assert, .a = 1}, FAULT_ASSERT, "assertion failed");
-  expect_fault(in_i(OP_acti, 25), FAULT_TASK_ID, "id 25");
+  expect_fault((Insn){.op = OP_act, .a = 7}, FAULT_ID_RANGE, "outside the range");
   expect_fault(in_ldsr(DSR_SRC0, 1, LOG), FAULT_DESCRIPTOR, "no valid descriptor");
   expect_fault((Insn){.op = OP_dsrget, .a = 1, .b = 1, .file = DSR_SRC0, .field = DSRF_BASE},
                FAULT_DSR_FIELD, "no such field");
