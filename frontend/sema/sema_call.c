@@ -445,9 +445,24 @@ static Operand call_inline(Sema *s, const Binding *b)
 
 /* ---- instances ------------------------------------------------------------------------------ */
 
-static bool is_bound_by_value(Sema *s, const NodeParam *p, PoolId type)
+/* An anonymous struct whose fields are known stays known, as the type comptime_struct says and as
+ * in Zig with `anytype`: programs pass settings and configurations so. */
+static bool stays_known(const Sema *s, const Binding *b, uint32_t i)
 {
-  return p->is_comptime || pool_eq(type, POOL(VOID)) || type_is_comptime_only(s->pool, type);
+  if (b->args[i].kind != OPR_COMPTIME)
+    return false;
+  PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.params[i];
+  if (pool_eq(declared, POOL(COMPTIME_STRUCT)))
+    return true;
+  PoolKey type = pool_key(s->pool, b->types[i]);
+  return node_param(b->fn->params.at[i])->type->kind == ND_ANYTYPE &&
+         type.kind == PK_STRUCT_TYPE && !type.u.fields.is_tuple && type.u.fields.origin == 0;
+}
+
+static bool is_bound_by_value(Sema *s, const Binding *b, uint32_t i)
+{
+  return node_param(b->fn->params.at[i])->is_comptime || pool_eq(b->types[i], POOL(VOID)) ||
+         type_is_comptime_only(s->pool, b->types[i]) || stays_known(s, b, i);
 }
 
 /* The function whose code is being made; IR_NO_ID. */
@@ -482,7 +497,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   PoolId *parts = arena_many(s->arena, PoolId, 2 * n + 1);
   PoolId *bound = arena_many(s->arena, PoolId, n + 1);
   for (uint32_t i = 0; i < n; i++) {
-    if (is_bound_by_value(s, node_param(b->fn->params.at[i]), b->types[i])) {
+    if (is_bound_by_value(s, b, i)) {
       bound[i] = sema_force(s, b->args[i].value, b->args[i].span);
       if (pool_eq(bound[i], POOL(POISON)))
         return IR_NO_ID;
