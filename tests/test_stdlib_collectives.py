@@ -364,3 +364,63 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
     ran = harness.cslc("layout.csl", "-o", "x.bin", "--arch=wse3", cwd=tmp_path, expect=count)
     assert ran.err.count("error: ") == count, ran.err
     assert not count or "step_task is a task of the module's own" in ran.err
+
+
+AS_NUMBERS = ("10", "9", "20", "[2]u16{ 6, 7 }")
+AS_IDS = ("@get_local_task_id(10)", "@get_local_task_id(9)", "@get_local_task_id(20)",
+          "[2]input_queue{ @get_input_queue(6), @get_input_queue(7) }")
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("step, done, arrived, queues", [AS_NUMBERS, AS_IDS])
+def test_params_take_tasks_and_queues_as_numbers_and_as_ids(tmp_path, arch, step, done, arrived,
+                                                            queues):
+    """Some modules say u16 or i16, others local_task_id: a program need not know which."""
+    (tmp_path / "layout.csl").write_text("""
+const paths = @import_module("<collectives/paths>");
+const streams = @import_module("<collectives/streams>");
+fn colors() [8]color {
+  var found: [8]color;
+  for (@range(u16, 8)) |i| { found[i] = @get_color(i + 2); }
+  return found;
+}
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{
+      .exchange_role = paths.exchange_tile(x, 0, x, if (x == 0) EAST else WEST,
+                                           [2]color{ @get_color(0), @get_color(1) }),
+      .packets_role = streams.packets_tile(2, 1, x, 0, colors())
+    });
+  }
+  @export_name("b", [*]f32, true);
+}
+""")
+    (tmp_path / "pe.csl").write_text(f"""
+param exchange_role: comptime_struct;
+param packets_role: comptime_struct;
+const exchange = @import_module("<collectives/exchange>", .{{
+  .role = exchange_role, .step_task = {step}, .done_task = {done}, .input_queues = {queues},
+  .output_queues = [2]u16{{ 0, 1 }}, .scratch = &room }});
+const packets = @import_module("<collectives/packets>", .{{
+  .role = packets_role, .arrived_task = {arrived}, .ready_task = {arrived},
+  .sent_tasks = [4]u16{{ 15, 16, 17, 18 }} }});
+var room = @zeros([3]f32);
+var b = [3]f32{{ 1.0, 2.0, 3.0 }};
+var b_ptr: [*]f32 = &b;
+task main() void {{ exchange.start(3, &b); }}
+task done() void {{ packets.send(1 - packets.rank, 1, @ptrcast([*]u32, &b)); }}
+task arrived() void {{
+  if (packets.has_packet()) {{ b[2] = @ptrcast([*]f32, packets.words())[0]; }}
+}}
+comptime {{
+  @bind_local_task(main, @get_local_task_id(8));
+  @bind_local_task(done, @get_local_task_id(9));
+  @bind_local_task(arrived, @get_local_task_id(20));
+  @activate(@get_local_task_id(8));
+  @export_symbol(b_ptr, "b");
+}}
+""")
+    harness.cslc("layout.csl", "-o", "x.bin", f"--arch={arch}", cwd=tmp_path)
+    out = harness.emu(tmp_path / "x.bin", "--run", "--print=b:3").out
+    assert harness.values(out, "b") == {(x, 0): [2, 4, 2] for x in range(2)}, out

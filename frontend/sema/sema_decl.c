@@ -299,6 +299,46 @@ static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
   return operand_value(s, bound);
 }
 
+/* The library's params of tasks and queues are numbers in some modules and ids in others: each
+ * takes both.  NONE: `value` is neither for the type. */
+static PoolId number_or_id(Sema *s, PoolId value, PoolId type, Span at)
+{
+  value = sema_force(s, value, at);
+  PoolId from = pool_type_of(s->pool, value);
+  bool to_number = type_is_int(s->pool, type) &&
+                   (pool_eq(from, POOL(LOCAL_TASK_ID)) || pool_eq(from, POOL(INPUT_QUEUE)) ||
+                    pool_eq(from, POOL(OUTPUT_QUEUE)));
+  bool to_task = pool_eq(type, POOL(LOCAL_TASK_ID)) && type_is_int(s->pool, from);
+  const Machine *m = sema_machine(s);
+  int64_t v;
+  if ((!to_number && !to_task) || !pool_int_value(s->pool, value, &v) ||
+      (to_task && (v < m->local_task_first || v > m->local_task_last)))
+    return POOL(NONE);
+  return pool_int(s->pool, to_task ? type : POOL(COMPTIME_INT), v);
+}
+
+static Operand library_value(Sema *s, PoolId bound, PoolId type, Span at)
+{
+  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, bound);
+  if (to.kind != PK_ARRAY_TYPE || from.kind != PK_AGGREGATE) {
+    PoolId one = number_or_id(s, bound, type, at);
+    return operand_value(s, pool_is_none(one) ? bound : one);
+  }
+  PoolKey source = pool_key(s->pool, pool_type_of(s->pool, bound));
+  uint32_t n = from.u.aggregate.n;
+  if (source.kind != PK_ARRAY_TYPE || to.u.array.rank != 1 || to.u.array.dims[0] != n)
+    return operand_value(s, bound);
+  PoolId *parts = arena_many(s->arena, PoolId, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    PoolId one = number_or_id(s, from.u.aggregate.elems[i], to.u.array.element, at);
+    int64_t v;
+    if (pool_is_none(one) || !pool_int_value(s->pool, one, &v))
+      return operand_value(s, bound);
+    parts[i] = pool_int(s->pool, to.u.array.element, v);
+  }
+  return operand_value(s, pool_aggregate(s->pool, type, parts, n));
+}
+
 /* What of a value belongs to the program that made it, or NULL: indices of its own stand for it. */
 static const char *part_of_program(Sema *s, PoolId value)
 {
@@ -353,6 +393,8 @@ static Operand bound_value(Sema *s, const Decl *d, PoolId type, PoolId bound)
   if (!check_from_layout(s, d, bound, at))
     return operand_poison();
   Operand o = outside_value(s, d, bound, type);
+  if (!pool_is_none(type) && !sema_coercible(s, o, type) && sema_is_library(s, d->module))
+    o = library_value(s, bound, type, at);
   if (pool_is_none(type) || sema_coercible(s, o, type))
     return sema_coerce(s, o, type, at);
   report_bad_binding(s, d, type, bound, at);
