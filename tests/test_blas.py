@@ -212,6 +212,26 @@ def test_mistakes_of_plans(tmp_path, module, operation, colors, wrong, text):
     assert not text or text in done.err
 
 
+@pytest.mark.parametrize("queues, fits", [("2, 5", True), ("6, 3", False)])
+def test_queues_of_a_number_share_a_microthread(tmp_path, queues, fits):
+    """A tile sends its panels while others come in."""
+    (tmp_path / "layout.csl").write_text(LAYOUT.format(
+        module="layout", operation="gemm", colors=5,
+        plan=", ".join(f".{name} = {value}" for name, value in GOOD.items()),
+        list=", ".join(f"@get_color({i})" for i in range(5))))
+    (tmp_path / "pe.csl").write_text(f"""
+param role: comptime_struct;
+const gemm = @import_module("<blas/gemm>", .{{
+  .role = role, .input_queues = [2]u16{{ 3, 4 }}, .output_queues = [2]u16{{ {queues} }} }});
+task main() void {{ gemm.start(); }}
+comptime {{ @bind_local_task(main, @get_local_task_id(9)); @activate(@get_local_task_id(9)); }}
+""")
+    done = harness.compile(tmp_path / "layout.csl", tmp_path / "o.bin", "--arch=wse3",
+                           expect=0 if fits else 1)
+    assert fits or "the output queues need other numbers than the input queues" in done.err
+    assert done.err.count("error: ") == (not fits), done.err
+
+
 @pytest.mark.parametrize("module, operation, colors, names", [
     ("layout", "gemm", 5, "M N K width height T S scaled"), ("vector_layout", "gemv", 6, "M T"),
     ("vector_layout", "ger", 2, "N width")])
