@@ -125,6 +125,25 @@ static bool all_equal(const ExitList *list)
   return true;
 }
 
+/* What is known of a struct whichever exit is taken, or none. */
+static PoolId known_by_all(Sema *s, const ExitList *list, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  if (k.kind != PK_STRUCT_TYPE || k.u.fields.is_tuple || k.u.fields.n == 0)
+    return POOL(NONE);
+  PoolId *fields = arena_many(s->arena, PoolId, k.u.fields.n);
+  for (uint32_t i = 0; i < list->n; i++) {
+    Operand o = list->at[i].value;
+    if (!pool_eq(o.type, type) || pool_is_none(o.value) ||
+        pool_kind(s->pool, o.value) != PK_AGGREGATE)
+      return POOL(NONE);
+    const PoolId *elems = pool_key(s->pool, o.value).u.aggregate.elems;
+    for (uint32_t f = 0; f < k.u.fields.n; f++)
+      fields[f] = i == 0 || pool_eq(fields[f], elems[f]) ? elems[f] : POOL(NONE);
+  }
+  return pool_aggregate(s->pool, type, fields, k.u.fields.n);
+}
+
 Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
 {
   s->is_dead = list->n == 0;
@@ -149,6 +168,8 @@ Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span)
     result = ir_block_param(s->ir, s->b.func, join, ir_type);
   else
     place = sema_temp(s, type);
+  if (!is_scalar)
+    place.value = known_by_all(s, list, type);
   bool is_bad = false;
   IrLocId here = s->b.loc;
   for (uint32_t i = 0; i < list->n; i++) {

@@ -101,6 +101,7 @@ typedef struct {
   PoolId type;             /* of this instance; POOL_NONE while generic */
   uint32_t n_bound;
   const PoolId *bound;     /* per parameter: comptime value that specialises it, or none */
+  const PoolId *known;     /* the same: what is known of a struct of the run (Operand.value) */
   IrFuncId ir;             /* raw IR_NO_ID until code is wanted */
   bool compiled;
   bool is_generic;         /* needs the arguments of a call: no code of its own */
@@ -134,7 +135,8 @@ typedef enum {
 typedef struct {
   OperandKind kind;
   PoolId type;
-  PoolId value;            /* OPR_COMPTIME */
+  PoolId value;            /* OPR_COMPTIME; OPR_MEMORY: of a struct that nothing writes the fields
+                            * that are known, an aggregate with none for the others; or none */
   IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
   uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
   bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
@@ -477,8 +479,8 @@ const SettingsGroup *settings_group(SettingsId id);
 SettingsId settings_of_call(const char *builtin, const char *first);
 /* Evaluates the struct that `n` stands for.  `run_time`: names of the fields that may be known at
  * run time only, NULL after the last, or NULL; the others are evaluated at compile time, calls
- * included, and so is one in place of the struct, or of a branch, unless `call_may_run` or all
- * fields that it returns are among `run_time` and depend on the run.  ok is false after reporting
+ * included, and so is one in place of the struct, or of a branch, unless `call_may_run` or the
+ * fields that depend on the run are all among `run_time`.  ok is false after reporting
  * that it is no struct or a field is in error. */
 Settings settings_read(Sema *s, const Node *n, const char *const *run_time, bool call_may_run);
 /* node: what the value was written as, or NULL. */

@@ -445,6 +445,12 @@ static Operand call_inline(Sema *s, const Binding *b)
 
 /* ---- instances ------------------------------------------------------------------------------ */
 
+static bool is_anonymous_struct(const Sema *s, PoolId type)
+{
+  PoolKey k = pool_key(s->pool, type);
+  return k.kind == PK_STRUCT_TYPE && !k.u.fields.is_tuple && k.u.fields.origin == 0;
+}
+
 /* An anonymous struct whose fields are known stays known, as the type comptime_struct says and as
  * in Zig with `anytype`: programs pass settings and configurations so. */
 static bool stays_known(const Sema *s, const Binding *b, uint32_t i)
@@ -454,9 +460,8 @@ static bool stays_known(const Sema *s, const Binding *b, uint32_t i)
   PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.params[i];
   if (pool_eq(declared, POOL(COMPTIME_STRUCT)))
     return true;
-  PoolKey type = pool_key(s->pool, b->types[i]);
   return node_param(b->fn->params.at[i])->type->kind == ND_ANYTYPE &&
-         type.kind == PK_STRUCT_TYPE && !type.u.fields.is_tuple && type.u.fields.origin == 0;
+         is_anonymous_struct(s, b->types[i]);
 }
 
 static bool is_bound_by_value(Sema *s, const Binding *b, uint32_t i)
@@ -495,15 +500,17 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   if (!s->funcs[b->func].is_generic)
     return b->func;
   PoolId *parts = arena_many(s->arena, PoolId, 2 * n + 1);
-  PoolId *bound = arena_many(s->arena, PoolId, n + 1);
+  PoolId *bound = arena_many(s->arena, PoolId, 2 * n + 1), *known_parts = bound + n;
   for (uint32_t i = 0; i < n; i++) {
     if (is_bound_by_value(s, b, i)) {
       bound[i] = sema_force(s, b->args[i].value, b->args[i].span);
       if (pool_eq(bound[i], POOL(POISON)))
         return IR_NO_ID;
+    } else if (b->args[i].kind == OPR_MEMORY && is_anonymous_struct(s, b->types[i])) {
+      known_parts[i] = b->args[i].value;
     }
     parts[2 * i] = b->types[i];
-    parts[2 * i + 1] = bound[i];
+    parts[2 * i + 1] = pool_is_none(bound[i]) ? known_parts[i] : bound[i];
   }
   PoolId args = pool_aggregate(s->pool, POOL(ANYTYPE), parts, 2 * n);
   uint64_t key = (uint64_t)b->func << 32 | args.raw;
@@ -523,6 +530,7 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   s->funcs[index].type = pool_get(s->pool, &type);
   s->funcs[index].n_bound = n;
   s->funcs[index].bound = bound;
+  s->funcs[index].known = known_parts;
   s->funcs[index].instantiated_at = b->at;
   s->funcs[index].instantiated_by = compiled_func(s);
   keep_inlined(s, &s->funcs[index]);
@@ -684,7 +692,7 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
     return operand_poison();
   if (!sema_emits(s) || must_fold(s, b.result))
     return call_comptime(s, &b);
-  if (fn->inlining == INLINING_ALWAYS)
+  if (fn->inlining == INLINING_ALWAYS || (src->nodes != NULL && src->nodes == s->own->inlined))
     return call_inline(s, &b);
   uint32_t instance = instance_of(s, &b);
   return instance == IR_NO_ID ? operand_poison() : emit_call(s, &b, instance);
@@ -785,6 +793,8 @@ static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
         o = operand_place(sema_temp(s, t).ir, t, true);
         ir_store(&s->b, o.ir, v);
       }
+      if (f->known != NULL)
+        o.value = f->known[i];
     }
     if (name_is_given(name))
       scope_add(s, name, o, node_param(fn->params.at[i])->type);

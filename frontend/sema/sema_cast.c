@@ -387,7 +387,8 @@ static Operand source_field(Sema *s, Operand o, uint32_t i)
 {
   if (o.kind == OPR_COMPTIME)
     return operand_value(s, pool_key(s->pool, o.value).u.aggregate.elems[i]);
-  return place_field(s, o, i);
+  PoolId known = sema_known_field(s, &o, i);
+  return pool_is_none(known) ? place_field(s, o, i) : operand_value(s, known);
 }
 
 /* A field of the source for the question whether it is coercible: no code is emitted for it. */
@@ -444,11 +445,15 @@ static Operand coerce_fields(Sema *s, Operand o, PoolId type, Span span)
     Operand part = sema_coerce(s, source_field(s, o, at), to.u.fields.fields[i].type, span);
     if (operand_is_poison(part))
       return part;
-    values[i] = part.value;
+    values[i] = part.kind == OPR_COMPTIME ? part.value : POOL(NONE);
     if (!is_known)
       place_init(s, place_field(s, place, i), part);
   }
-  return is_known ? operand_value(s, pool_aggregate(s->pool, type, values, n)) : place;
+  PoolId value = pool_aggregate(s->pool, type, values, n);
+  if (is_known)
+    return operand_value(s, value);
+  place.value = value;
+  return place;
 }
 
 static Operand coerce_struct(Sema *s, Operand o, PoolId type, Span span)

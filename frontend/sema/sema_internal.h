@@ -106,6 +106,7 @@ typedef struct SemaPrivate {
                            * operands: only what leaves it alone is memoised.  sema_expr adds one
                            * for each builtin call that is not marked pure. */
   uint64_t local_uses;    /* grows with every use of a local: same purpose */
+  const NodeList *inlined;  /* the arguments of a call that is inlined whatever it calls, or NULL */
   struct Replay *replay;  /* of the innermost loop or call that is walked, or NULL */
   struct Replay **calls_kept;     /* stb_ds */
   PairMap call_places;    /* function and constant arguments -> one of calls_kept */
@@ -387,6 +388,8 @@ Operand sema_address_of(Sema *s, Operand place, Span span);
 Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span);
 Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span);
 /* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
+/* The value of a field of a struct of the run, if the field is known; else none. */
+PoolId sema_known_field(const Sema *s, const Operand *o, uint32_t i);
 Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32_t n, Span span);
 /* An array of `type` with every element `value`. */
 Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);

@@ -10,6 +10,7 @@
 Operand place_part(Sema *s, Operand place, int64_t offset, PoolId type)
 {
   place.type = type;
+  place.value = POOL(NONE);
   if (place.is_global)
     place.offset += offset;
   else
@@ -66,6 +67,13 @@ static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name
 }
 
 /* Field i of a struct or tuple. */
+PoolId sema_known_field(const Sema *s, const Operand *o, uint32_t i)
+{
+  if (o->kind != OPR_MEMORY || pool_is_none(o->value))
+    return POOL(NONE);
+  return pool_key(s->pool, o->value).u.aggregate.elems[i];
+}
+
 static Operand field_operand(Sema *s, Operand base, uint32_t i)
 {
   PoolKey type = pool_key(s->pool, base.type);
@@ -74,6 +82,9 @@ static Operand field_operand(Sema *s, Operand base, uint32_t i)
     base = sema_load(s, base);
   if (operand_is_poison(base))
     return base;
+  PoolId known = sema_known_field(s, &base, i);
+  if (!pool_is_none(known))
+    return operand_at(operand_value(s, known), base.span);
   if (base.kind == OPR_MEMORY || !pool_is_none(base.packed))
     return place_field(s, base, i);
   if (base.kind == OPR_CELL) {
@@ -609,7 +620,7 @@ Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32
     if (operand_is_poison(parts[i]))
       return operand_poison();
     is_known = is_known && parts[i].kind == OPR_COMPTIME;
-    values[i] = parts[i].value;
+    values[i] = parts[i].kind == OPR_COMPTIME ? parts[i].value : POOL(NONE);
   }
   PoolId type = struct_type_of(s, names, parts, n);
   if (is_known)
@@ -619,6 +630,8 @@ Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32
   Operand place = sema_temp(s, type);
   for (uint32_t i = 0; i < n; i++)
     place_init(s, field_operand(s, place, i), parts[i]);
+  if (names != NULL)
+    place.value = pool_aggregate(s->pool, type, values, n);
   return operand_at(place, span);
 }
 

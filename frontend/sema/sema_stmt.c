@@ -51,6 +51,7 @@ static Operand declare_const(Sema *s, const NodeVarDecl *n, PoolId type)
   if (!o.is_temp) {
     Operand copy = sema_temp(s, o.type);
     place_init(s, copy, o);
+    copy.value = o.value;
     o = copy;
   }
   o.is_temp = false;
@@ -169,6 +170,7 @@ static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
     check_local_align(s, n, align);
   if (o.kind == OPR_MEMORY && o.is_temp) {
     o.is_temp = false;
+    o.value = POOL(NONE);
     return o;
   }
   Operand place =

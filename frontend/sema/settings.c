@@ -300,20 +300,23 @@ static bool comes_from_call(const Node *n)
   return comes_from_call(node_if(n)->then_part) || comes_from_call(node_if(n)->else_part);
 }
 
-/* A struct that the program puts together when it runs, of fields that may be known then only. */
+/* A struct that the program puts together when it runs: the fields that are not known may be known
+ * then only. */
 static bool may_be_of_run_time(const Sema *s, Operand o, const char *const *run_time)
 {
   PoolKey type = pool_key(s->pool, o.type);
   if (o.kind != OPR_MEMORY || type.kind != PK_STRUCT_TYPE || type.u.fields.is_tuple)
     return false;
   for (uint32_t i = 0; i < type.u.fields.n; i++)
-    if (!is_listed(run_time, sema_text(s, type.u.fields.fields[i].name)))
+    if (pool_is_none(sema_known_field(s, &o, i)) &&
+        !is_listed(run_time, sema_text(s, type.u.fields.fields[i].name)))
       return false;
   return true;
 }
 
-/* At compile time, unless only the run can give the fields, and may: what is wrong at compile time
- * is reported then. */
+/* At compile time, unless only the run can give some of the fields, and may: what is wrong at
+ * compile time is reported then.  The call is inlined, so that what it returns is known where it
+ * can be. */
 static Operand operand_of_call(Sema *s, const Node *n, const char *const *run_time)
 {
   size_t mark = diags_mark(s->diags);
@@ -321,7 +324,9 @@ static Operand operand_of_call(Sema *s, const Node *n, const char *const *run_ti
   if (!operand_is_poison(known) || run_time == NULL)
     return known;
   diags_rewind(s->diags, mark);
+  s->own->inlined = node_kind(n) == ND_CALL ? &node_call(n)->args : NULL;
   Operand o = sema_load(s, sema_expr(s, n, POOL(NONE)));
+  s->own->inlined = NULL;
   if (may_be_of_run_time(s, o, run_time))
     return o;
   diags_rewind(s->diags, mark);
