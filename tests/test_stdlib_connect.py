@@ -53,7 +53,8 @@ def write_program(folder, width, height, channels, lengths, element, colors):
     (folder / "layout.csl").write_text(
         'const net = @import_module("<collectives/connect>");\n'
         f"const channels = [{len(channels)}]net.channel{{ {listed} }};\n"
-        f"const plan = net.connect_plan({width}, {height}, {len(channels)}, channels, 1, "
+        f"const plan = net.connect_plan({width}, {height}, {len(channels)}, channels, "
+        f"{'@get_color(1)' if len(channels) % 2 else 1}, "
         f"{colors});\n"
         f"layout {{\n  @set_rectangle({width}, {height});\n" + "".join(codes)
         + f'  @export_name("v", [*]{element}, true);\n}}\n')

@@ -149,7 +149,7 @@ param first: u16;
 layout {
   @set_rectangle(3, 1);
   for (@range(u16, 3)) |x| {
-    @set_tile_code(x, 0, "pe.csl", .{ .role = mpi.mpi_row_tile(x, 0, 3, first) });
+    @set_tile_code(x, 0, "pe.csl", .{ .role = mpi.mpi_row_tile(x, 0, 3, %s) });
   }
 }
 """
@@ -158,9 +158,10 @@ const mpi = @import_module("<mpi>", .{ .role = role });
 """
 
 
-def test_on_wse3_two_colors_of_a_communicator_need_switches(tmp_path):
+@pytest.mark.parametrize("as_argument", ["first", "@get_color(first)"])
+def test_on_wse3_two_colors_of_a_communicator_need_switches(tmp_path, as_argument):
     """docs/library.md names the first colors that are possible."""
-    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "layout.csl").write_text(LAYOUT % as_argument)
     (tmp_path / "pe.csl").write_text(TILE)
     possible = []
     for first in range(15):
@@ -180,7 +181,7 @@ def test_on_wse3_two_colors_of_a_communicator_need_switches(tmp_path):
     "scatter(&v, 1, &v, @)", "scatterv(&v, &n, &n, &v, @)", "sendrecv(&v, 1, @, &v)"])
 def test_a_rank_that_the_communicator_does_not_have(tmp_path, call):
     """The rank is known at run time only; without the assertion, the tiles would wait for ever."""
-    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "layout.csl").write_text(LAYOUT % "first")
     (tmp_path / "pe.csl").write_text(TILE + """
         var v = @zeros([9]f32);
         var n = @zeros([3]u16);
@@ -199,7 +200,7 @@ def test_a_rank_that_the_communicator_does_not_have(tmp_path, call):
 @pytest.mark.parametrize("sender, receiver", [(0, 1), (0, 2), (2, 1)])
 @pytest.mark.parametrize("nowhere", [3, 40000])
 def test_a_rank_that_sends_nothing_names_no_rank(tmp_path, sender, receiver, nowhere):
-    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "layout.csl").write_text(LAYOUT % "first")
     (tmp_path / "pe.csl").write_text(TILE + """
         var v = [2]f32{ 5.0, 6.0 };
         export var got = @zeros([2]f32);
