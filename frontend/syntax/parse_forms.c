@@ -253,7 +253,7 @@ static bool note_statement(Parser *p, uint32_t found, uint32_t open)
     word++;
   if (word < &p->tokens[found] && note_form(p, word))
     return true;
-  if (word->kind == TK_IDENT && parser_note_foreign(p, word))
+  if (word->kind == TK_IDENT && habit_note_word(p, word))
     return true;
   if (p->tokens[start].kind != TK_IDENT && p->tokens[start].kind != TK_BUILTIN)
     return false;

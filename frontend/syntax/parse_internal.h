@@ -153,6 +153,43 @@ void parser_mark_brace(Parser *p, Span span, BraceRole role);
  * or where the enclosing braces close; false: the parser gives up. */
 bool parser_resync(Parser *p);
 
+/* The bracket that is open at token `i` and has no partner before it; UINT32_MAX: none.  Nothing
+ * but braces stays open over the end of a statement. */
+uint32_t parser_open_bracket(const Parser *p, uint32_t i);
+
+/* ---- parse_words.c ----------------------------------------------------------------------- */
+
+/* The token numbers of the grammar are below this. */
+enum { KIND_LIMIT = 512 };
+
+/* The token as it is written, shortened. */
+const char *token_spelling(Parser *p, const Token *t);
+/* "name 'x'", "the end of the file", ... */
+const char *token_found(Parser *p, const Token *t);
+/* The same where `expected`, a text of expected_words, was expected. */
+const char *token_found_for(Parser *p, const Token *t, const char *expected);
+/* Of `n` token numbers: "an expression", "';' or ')'", ...; NULL if there is nothing to say. */
+const char *expected_words(Parser *p, const int *expected, size_t n);
+bool is_expected(int kind, const int *expected, size_t n);
+
+/* ---- parse_habits.c ---------------------------------------------------------------------- */
+
+bool token_is_comparison(int kind);
+/* Does nothing stand between the two? */
+bool tokens_touch(const Token *a, const Token *b);
+/* What to write in place of what others write so at `found`, which follows `before` (or NULL);
+ * NULL: it is none of the known habits. */
+const char *habit_help(Parser *p, const Token *before, const Token *found);
+/* The word of another language that does not fit at `found`, and its help; NULL: none. */
+const Token *habit_word(const Parser *p, const Token *before, const Token *found,
+                        const char **help);
+/* A note on a word that other languages have; false: none. */
+bool habit_note_word(Parser *p, const Token *t);
+/* The same, or on the keyword that the name is most like. */
+bool habit_note_name(Parser *p, const Token *t);
+/* `@bind_local_task(...);` outside of a block. */
+bool habit_is_call_at_top(const Parser *p, const Token *found);
+
 /* ---- parse_errors.c ---------------------------------------------------------------------- */
 
 /* Printing stops at 20 errors; more than that many reports are not even made. */
@@ -161,10 +198,6 @@ enum { MAX_SYNTAX_ERRORS = 100 };
 /* A syntax error at the token that was fed last; `expected` holds `n` token numbers. */
 void parser_report(Parser *p, const int *expected, size_t n);
 void parser_report_depth(Parser *p, Span span);
-/* The token as it is written, shortened. */
-/* A note on a word that other languages have; false: none. */
-bool parser_note_foreign(Parser *p, const Token *t);
-const char *token_spelling(Parser *p, const Token *t);
 
 /* ---- parse_forms.c ----------------------------------------------------------------------- */
 

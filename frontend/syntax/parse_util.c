@@ -127,6 +127,27 @@ Node *color_decl(Parser *p, Span span, Name type, Name name)
   return ast_add(p->ast, p->diags, ND_BAD, span, &bad.head, sizeof bad);
 }
 
+/* ---- brackets ------------------------------------------------------------------------------ */
+
+uint32_t parser_open_bracket(const Parser *p, uint32_t i)
+{
+  int depth = 0;
+  bool is_older = false;     /* than the statement of `i` */
+  while (i-- > 0) {
+    const Token *t = &p->tokens[i];
+    is_older |= t->kind == ';';
+    if (t->kind == '}' && t->partner < i)
+      i = t->partner;
+    else if (t->kind == ')' || t->kind == ']')
+      depth++;
+    else if (t->kind == '{')
+      return i;
+    else if ((t->kind == '(' || t->kind == '[') && depth-- <= 0 && !is_older)
+      return i;
+  }
+  return UINT32_MAX;
+}
+
 /* ---- recovery ------------------------------------------------------------------------------ */
 
 void parser_mark_brace(Parser *p, Span span, BraceRole role)

@@ -1,8 +1,9 @@
 /* The syntactic half of the front end: text in, syntax tree out, no name resolved.
  *
  * Reading order: files.c, nodes.def (the tree), lex.l, scan.c, braces.c, parse.y, parse_util.c,
- * parse_forms.c, parse_errors.c, ast.c, ast_print.c, format.c. The scanner makes an array of
- * tokens, the brace check repairs it, and the parser builds the tree; errors are in the Diags. */
+ * parse_words.c, parse_habits.c, parse_forms.c, parse_errors.c, ast.c, ast_print.c, format.c. The
+ * scanner makes an array of tokens, the brace check repairs it, and the parser builds the tree;
+ * errors are in the Diags. */
 #ifndef SYNTAX_H
 #define SYNTAX_H
 
