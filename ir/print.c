@@ -6,7 +6,6 @@
 #include "ir/ir.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>

@@ -5,7 +5,6 @@
 #include "ir/opt/opt.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>

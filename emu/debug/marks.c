@@ -3,7 +3,6 @@
  * and thinned out: the further back, the fewer. */
 #include "emu/debug/debug_internal.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #include <stb_ds.h>

@@ -1,8 +1,6 @@
 /* Words that the host has for a tile, a lane for each color. */
 #include "emu/engine/engine_internal.h"
 
-#include <stdlib.h>
-
 #include "stb_ds.h"
 
 static HostLane *lane_of(HostWords *words, unsigned color)

@@ -2,7 +2,6 @@
 #include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool finite_wait(const InspectThread *thread)

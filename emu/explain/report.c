@@ -3,8 +3,6 @@
 
 #include "stb_ds.h"
 
-#include <stdlib.h>
-
 enum { PLACE_TEXT = 512, COLOR_BITS = 5, MOST_READ = 4 };
 
 Report report_create(Engine *engine, const Program *program, FILE *out)

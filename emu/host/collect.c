@@ -3,7 +3,6 @@
 #include "emu/ranks/ranks.h"
 #include "ir/base/platform.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>

@@ -1,8 +1,6 @@
 /* What wse-emu and wse-dbg have in common: the way from a command line to a program, and back. */
 #include "emu/host/host.h"
 
-#include <stdlib.h>
-
 #include <stb_ds.h>
 
 void host_print_error(const HostSession *session)

@@ -2,7 +2,6 @@
 #include "emu/host/host.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 WseStatus host_debugger_wait(HostSession *session, HostOptions *options, DapServer **server)

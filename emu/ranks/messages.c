@@ -1,7 +1,6 @@
 /* Ranks: messages between process 0 and the others. */
 #include "emu/ranks/ranks_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>

@@ -3,7 +3,6 @@
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint32_t way_count(const IrInsn *end)

@@ -3,7 +3,6 @@
 #include "frontend/sema/builtins.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A comptime integer argument in [lo, hi]. */

@@ -10,7 +10,6 @@
 #include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Published programs give fabric DSDs the extent 1 where the other operand decides. */

@@ -4,7 +4,6 @@
 #include "frontend/layout/layout_internal.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {

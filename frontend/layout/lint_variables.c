@@ -5,8 +5,6 @@
  * or an address that goes anywhere else, may change it. */
 #include "frontend/layout/layout_internal.h"
 
-#include <stdlib.h>
-
 #include <stb_ds.h>
 
 /* ---- globals --------------------------------------------------------------------------------- */

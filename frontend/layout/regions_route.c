@@ -10,7 +10,6 @@
 #include "frontend/layout/regions.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a net does in a tile: nothing, its program knows the color, or 2 + a configuration. */

@@ -5,7 +5,6 @@
 #include "frontend/sema/builtins.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the table --------------------------------------------------------------------------- */

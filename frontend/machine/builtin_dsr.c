@@ -7,7 +7,6 @@
 #include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- names of registers ------------------------------------------------------------------ */

@@ -5,7 +5,6 @@
 #include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STATE_BUFFER, STATE_CAPACITY, STATE_PUSH_ACTION = 7, STATE_POP_ACTION = 8 };

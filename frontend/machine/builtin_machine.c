@@ -5,7 +5,6 @@
 #include "frontend/machine/dsd.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool at_top(const Sema *s)

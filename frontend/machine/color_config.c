@@ -7,7 +7,6 @@
 #include "frontend/machine/machine.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct { uint32_t key, value; } ValueMemo;

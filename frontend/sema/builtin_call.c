@@ -4,7 +4,6 @@
 #include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const BuiltinRow *row_of(const Session *session, StrId name)

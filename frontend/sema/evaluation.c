@@ -2,7 +2,6 @@
 #include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 
 Sema *sema_create(Session *session, Arena *arena, Where where)
 {

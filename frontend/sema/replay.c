@@ -16,7 +16,6 @@
  * use on. */
 #include "frontend/sema/sema_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "stb_ds.h"
 

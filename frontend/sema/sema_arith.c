@@ -5,8 +5,6 @@
  * see it wrap; at run time arithmetic wraps. */
 #include "frontend/sema/sema_internal.h"
 
-#include <stdlib.h>
-
 /* ---- symbolic values ------------------------------------------------------------------------ */
 
 static PoolId make_symbolic(Sema *s, SymbolicKind sym, unsigned op, PoolId type, PoolId a, PoolId b)

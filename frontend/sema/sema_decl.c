@@ -1,7 +1,6 @@
 /* Modules and declarations: imported lazily, resolved once. */
 #include "frontend/sema/sema_internal.h"
 
-#include <stdlib.h>
 #include "stb_ds.h"
 
 #include "ir/base/platform.h"

@@ -1,7 +1,6 @@
 /* Operands: reading, writing, and turning them into IR values and addresses. */
 #include "frontend/sema/sema_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "stb_ds.h"
 

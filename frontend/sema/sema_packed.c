@@ -3,7 +3,6 @@
  * no address of its own. */
 #include "frontend/sema/sema_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { WORD_BITS = 16 };

@@ -1,7 +1,6 @@
 /* Statements and the constructs that are statement and expression alike. */
 #include "frontend/sema/sema_internal.h"
 
-#include <stdlib.h>
 #include "stb_ds.h"
 
 static void sema_stmt(Sema *s, const Node *n);

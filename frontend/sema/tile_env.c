@@ -3,7 +3,6 @@
 #include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
 PoolId tile_env_param(Sema *s, uint32_t index)

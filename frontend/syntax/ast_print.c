@@ -2,7 +2,6 @@
  * needs them.  Follows parse.y; parsing the result gives the same tree. */
 #include "frontend/syntax/syntax.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {

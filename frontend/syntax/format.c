@@ -7,8 +7,6 @@
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"
 
-#include <stdlib.h>
-
 #include <stb_ds.h>
 
 /* Deeper or wider than this, nothing is aligned, so that the output stays linear. */

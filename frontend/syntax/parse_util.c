@@ -3,7 +3,6 @@
 #include "frontend/syntax/parse_internal.h"
 #include "parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>

@@ -1,8 +1,6 @@
 /* Types as section `debug` of an image has them: a list in which parts stand before the whole. */
 #include "frontend/value/value_internal.h"
 
-#include <stdlib.h>
-
 #include <stb_ds.h>
 
 typedef struct { uint32_t key, value; } NumberOfType;

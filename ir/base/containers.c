@@ -2,7 +2,5 @@
  * signed integers and must be compiled without the undefined-behaviour sanitizer. */
 #include "ir/base/base.h"
 
-#include <stdlib.h>
-
 #define STB_DS_IMPLEMENTATION
 #include <stb_ds.h>

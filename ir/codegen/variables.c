@@ -2,7 +2,6 @@
  * slots through allocation.  The code is the same without it. */
 #include "ir/codegen/codegen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>

@@ -4,7 +4,6 @@
 #include "ir/machine/image_format.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NO_ENTRY = 0xffff, NO_QUEUE = 0xff, LAUNCH_ARGUMENT_BYTES = 4 };

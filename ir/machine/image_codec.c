@@ -2,7 +2,6 @@
 #include "ir/machine/image_format.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stb_ds.h"

@@ -7,7 +7,6 @@
  * of its calls.  Recursive calls stay. Locations remember the call that they came through. */
 #include "ir/opt/opt.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>

@@ -6,7 +6,6 @@
  * write gives 0. */
 #include "ir/opt/opt.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <stb_ds.h>
