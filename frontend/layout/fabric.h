@@ -2,9 +2,9 @@
  * these transfers cannot work.
  *
  * Two steps. fabric_use.c reads the program of one tile class: the colors that its code sends and
- * receives, how much, how often, and what starts it. fabric_check.c then follows the colors over
- * the grid. It makes no report about anything that can change at run time (a route, a switch
- * position, a descriptor). */
+ * receives, how much, how often, and what starts it. fabric_check.c and fabric_arrivals.c then
+ * follow the colors over the grid. They make no report about anything that can change at run time
+ * (a route, a switch position, a descriptor). */
 #ifndef FRONTEND_FABRIC_H
 #define FRONTEND_FABRIC_H
 

@@ -7,67 +7,27 @@
  * Two readings of a route keep the reports honest. `always` is what every switch position lets
  * through: the search follows it to show that wavelets do arrive. `ever` is what some position lets
  * through: the search follows it to show that they do not. */
-#include "frontend/layout/fabric.h"
+#include "frontend/layout/fabric_check.h"
 
 #include <stb_ds.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Tiles looked at in all searches: a bound on the time that strange layouts take. */
-enum { MOST_STEPS = 1 << 20, SOURCES_SHOWN = 3, BUFFERED_WAVELETS = 8 };
-
-/* A color configuration as this analysis sees it. */
-typedef struct {
-  PortMask always_rx, always_tx, ever_rx, ever_tx;
-  bool is_fixed;           /* one position */
-  bool has_filter;
-} Route;
-
-/* OPEN: it may change at run time. */
-typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
-
-typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_SWITCH, RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_INDEX,
-               RULE_COUNT } Rule;
-
-typedef struct { Rule rule; Span at; } Told;
-
-typedef struct {
-  Session *session;
-  const Programs *programs;
-  const LayoutResult *l;
-  Arena *arena;
-  const ImageColorSet *sets;
-  Route *routes;           /* by configuration */
-  uint32_t *kinds;         /* by tile: equal class and set */
-  uint32_t *stamps;        /* by tile: the search that has been there */
-  uint32_t stamp;
-  uint32_t *stack;         /* stb_ds: tiles to go to */
-  unsigned steps;
-  uint32_t left_alone;     /* colors that something outside the layout uses, or that are swapped */
-  uint32_t sent, routed;   /* by some tile */
-  uint32_t told[RULE_COUNT];
-  Told *told_at;           /* stb_ds */
-  uint64_t entries;        /* of control wavelets that some tile sends */
-  bool has_unknown_entries;
-  uint32_t controlled;     /* colors on which some tile sends control wavelets */
-  bool may_control_any;
-} FabricCheck;
+enum { BUFFERED_WAVELETS = 8 };
 
 /* ---- tiles and routes ------------------------------------------------------------------------ */
 
 static const FabricUses no_uses;
 
-static const FabricUses *uses_at(const FabricCheck *c, uint32_t tile)
+const FabricUses *fabric_uses_at(const FabricCheck *c, uint32_t tile)
 {
   uint32_t class = c->programs->tile_class[tile];
   return class == IMAGE_NO_CLASS ? &no_uses : c->programs->classes[class].fabric;
 }
 
-static RouteState route_at(const FabricCheck *c, uint32_t tile, unsigned color, const Route **route)
+RouteState fabric_route_at(const FabricCheck *c, uint32_t tile, unsigned color, const Route **route)
 {
   const ImageColorSet *set = &c->sets[c->l->tile_sets[tile]];
-  if (uses_at(c, tile)->reroutes >> color & 1)
+  if (fabric_uses_at(c, tile)->reroutes >> color & 1)
     return ROUTE_OPEN;
   for (uint32_t i = 0; i < set->n; i++)
     if (set->uses[i].color == color) {
@@ -77,8 +37,7 @@ static RouteState route_at(const FabricCheck *c, uint32_t tile, unsigned color, 
   return ROUTE_NONE;
 }
 
-/* The tile that a port leads to; false: it lies outside. */
-static bool neighbour_at(const FabricCheck *c, uint32_t tile, Port port, uint32_t *other)
+bool fabric_neighbour_at(const FabricCheck *c, uint32_t tile, Port port, uint32_t *other)
 {
   uint32_t x = tile % c->l->width, y = tile / c->l->width;
   switch (port) {
@@ -135,8 +94,7 @@ static void read_routes(FabricCheck *c)
     }
 }
 
-/* As the layout counts: paths of a host script may lie before its (0, 0), in the rectangle. */
-static const char *tile_text(const FabricCheck *c, uint32_t tile)
+const char *fabric_tile_text(const FabricCheck *c, uint32_t tile)
 {
   return arena_printf(c->arena, "(%d, %d)", (int)(tile % c->l->width) - (int)c->l->origin_x,
                       (int)(tile / c->l->width) - (int)c->l->origin_y);
@@ -151,9 +109,7 @@ static const char *ports_text(const FabricCheck *c, PortMask mask)
   return *text ? text : "nowhere";
 }
 
-/* Where the tile's route is set or, if several places set such a route, where the tile gets its
- * code. */
-static Span route_span(const FabricCheck *c, uint32_t tile, unsigned color)
+Span fabric_route_span(const FabricCheck *c, uint32_t tile, unsigned color)
 {
   Span span = color_set_span(c->l->colors, c->l->tile_sets[tile], (uint8_t)color);
   return span.off ? span : c->l->tiles[tile].span;
@@ -161,7 +117,7 @@ static Span route_span(const FabricCheck *c, uint32_t tile, unsigned color)
 
 /* ---- searches -------------------------------------------------------------------------------- */
 
-static void search_start(FabricCheck *c, uint32_t tile)
+void search_start(FabricCheck *c, uint32_t tile)
 {
   c->stamp++;
   arrsetlen(c->stack, 0);
@@ -169,8 +125,7 @@ static void search_start(FabricCheck *c, uint32_t tile)
   arrput(c->stack, tile);
 }
 
-/* True if the tile is new to this search. */
-static bool search_visit(FabricCheck *c, uint32_t tile)
+bool search_visit(FabricCheck *c, uint32_t tile)
 {
   if (c->stamps[tile] == c->stamp)
     return false;
@@ -179,15 +134,13 @@ static bool search_visit(FabricCheck *c, uint32_t tile)
   return true;
 }
 
-static bool search_next(FabricCheck *c, uint32_t *tile)
+bool search_next(FabricCheck *c, uint32_t *tile)
 {
   if (arrlenu(c->stack) == 0 || ++c->steps > MOST_STEPS)
     return false;
   *tile = arrpop(c->stack);
   return true;
 }
-
-typedef struct { const FabricUse *use; uint32_t tile; } Sender;
 
 /* The operation of a tile that sends the color for certain, else one that is likely to. */
 static const FabricUse *sending_use(const FabricUses *uses, unsigned color)
@@ -209,18 +162,18 @@ static Sender find_sender(FabricCheck *c, uint32_t tile, unsigned color, PortMas
   search_start(c, tile);
   for (bool is_first = true; search_next(c, &tile); is_first = false) {
     const Route *route;
-    if (!is_first && route_at(c, tile, color, &route) != ROUTE_KNOWN)
+    if (!is_first && fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN)
       continue;
     PortMask rx = is_first ? ports : route->always_rx;
-    const FabricUse *use = sending_use(uses_at(c, tile), color);
+    const FabricUse *use = sending_use(fabric_uses_at(c, tile), color);
     bool is_better = use && (!found.use || (use->is_certain && !found.use->is_certain));
     if (rx & port_bit(PORT_RAMP) && is_better)
       found = (Sender){use, tile};
     for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
       uint32_t from;
       const Route *other;
-      if (rx & port_bit(p) && neighbour_at(c, tile, p, &from) &&
-          route_at(c, from, color, &other) == ROUTE_KNOWN &&
+      if (rx & port_bit(p) && fabric_neighbour_at(c, tile, p, &from) &&
+          fabric_route_at(c, from, color, &other) == ROUTE_KNOWN &&
           other->always_tx & port_bit(port_opposite(p)))
         search_visit(c, from);
     }
@@ -230,8 +183,7 @@ static Sender find_sender(FabricCheck *c, uint32_t tile, unsigned color, PortMas
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* One report of a rule for each color and place: the others would mostly repeat it. */
-static bool may_tell(FabricCheck *c, Rule rule, unsigned color, Span at)
+bool fabric_may_tell(FabricCheck *c, Rule rule, unsigned color, Span at)
 {
   bool is_new = !(c->told[rule] >> color & 1);
   c->told[rule] |= 1u << color;
@@ -243,22 +195,20 @@ static bool may_tell(FabricCheck *c, Rule rule, unsigned color, Span at)
   return is_new;
 }
 
-/* A mistake in what runs in every execution is an error. */
-static void raise_if_certain(const FabricCheck *c, bool is_certain)
+void fabric_raise_if_certain(const FabricCheck *c, bool is_certain)
 {
   if (is_certain && !c->session->options->fabric_warnings)
     diags_raise(c->session->diags);
 }
 
-static void note_sender(const FabricCheck *c, const Sender *sender)
+void fabric_note_sender(const FabricCheck *c, const Sender *sender)
 {
-  diag_sent_here(c->session->diags, sender->use->span, tile_text(c, sender->tile));
+  diag_sent_here(c->session->diags, sender->use->span, fabric_tile_text(c, sender->tile));
 }
 
 /* ---- an operation and the route of its own tile ---------------------------------------------- */
 
-/* The layout of a host script has ports and painted positions in place of the settings of CSL. */
-static bool is_of_script(const FabricCheck *c)
+bool fabric_is_of_script(const FabricCheck *c)
 {
   return c->session->options->layout_json != NULL;
 }
@@ -266,7 +216,7 @@ static bool is_of_script(const FabricCheck *c)
 static void note_missing_route(FabricCheck *c, uint32_t tile, bool is_send)
 {
   Diags *diags = c->session->diags;
-  if (is_of_script(c))
+  if (fabric_is_of_script(c))
     diag_script_route_missing(diags, c->l->tiles[tile].span);
   else
     diag_route_missing_help(diags, c->l->tiles[tile].span, is_send ? "rx" : "tx");
@@ -275,12 +225,12 @@ static void note_missing_route(FabricCheck *c, uint32_t tile, bool is_send)
 static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
 {
   const Route *route;
-  RouteState state = route_at(c, tile, use->color, &route);
+  RouteState state = fabric_route_at(c, tile, use->color, &route);
   Rule rule = use->is_send ? RULE_SEND : RULE_RECEIVE;
   if (use->least == 0 || state == ROUTE_OPEN || !(c->routed >> use->color & 1))
     return;
   PortMask mask = state == ROUTE_NONE ? 0 : use->is_send ? route->ever_rx : route->ever_tx;
-  if (mask & port_bit(PORT_RAMP) || !may_tell(c, rule, use->color, use->span))
+  if (mask & port_bit(PORT_RAMP) || !fabric_may_tell(c, rule, use->color, use->span))
     return;
   Diags *diags = c->session->diags;
   const char *why = "has no route for it";
@@ -288,12 +238,13 @@ static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
     why = arena_printf(c->arena, use->is_send ? "takes it from %s only" : "hands it to %s only",
                        ports_text(c, mask));
   if (use->is_send)
-    diag_sent_without_route(diags, use->span, (unsigned)use->color, tile_text(c, tile), why);
+    diag_sent_without_route(diags, use->span, (unsigned)use->color, fabric_tile_text(c, tile), why);
   else
-    diag_received_without_route(diags, use->span, (unsigned)use->color, tile_text(c, tile), why);
-  raise_if_certain(c, use->is_certain);
+    diag_received_without_route(diags, use->span, (unsigned)use->color,
+                                fabric_tile_text(c, tile), why);
+  fabric_raise_if_certain(c, use->is_certain);
   if (state == ROUTE_KNOWN)
-    diag_route_is_here(diags, route_span(c, tile, use->color));
+    diag_route_is_here(diags, fabric_route_span(c, tile, use->color));
   else
     note_missing_route(c, tile, use->is_send);
 }
@@ -304,8 +255,8 @@ static void report_link(FabricCheck *c, uint32_t tile, unsigned color, Port port
                         const Route *other, const Sender *sender)
 {
   Diags *diags = c->session->diags;
-  Span at = route_span(c, tile, color);
-  const char *from = tile_text(c, tile), *to = tile_text(c, next);
+  Span at = fabric_route_span(c, tile, color);
+  const char *from = fabric_tile_text(c, tile), *to = fabric_tile_text(c, next);
   if (other)
     diag_route_not_taken(diags, at, color,
                          arena_printf(c->arena, "%s to the %s", from, port_name(port)), to,
@@ -313,11 +264,11 @@ static void report_link(FabricCheck *c, uint32_t tile, unsigned color, Port port
   else
     diag_route_into_nothing(diags, at, color,
                             arena_printf(c->arena, "%s to the %s", from, port_name(port)), to);
-  raise_if_certain(c, sender->use->is_certain);
+  fabric_raise_if_certain(c, sender->use->is_certain);
   if (other)
-    diag_route_is_here(diags, route_span(c, next, color));
-  note_sender(c, sender);
-  if (is_of_script(c))
+    diag_route_is_here(diags, fabric_route_span(c, next, color));
+  fabric_note_sender(c, sender);
+  if (fabric_is_of_script(c))
     diag_script_route_taken(diags, at, to);
   else
     diag_route_taken_help(diags, at, port_name(port_opposite(port)), to);
@@ -328,421 +279,35 @@ static void check_links(FabricCheck *c, uint32_t tile, unsigned color, const Rou
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
     uint32_t next;
     const Route *other = NULL;
-    if (!(route->always_tx & port_bit(p)) || !neighbour_at(c, tile, p, &next))
+    if (!(route->always_tx & port_bit(p)) || !fabric_neighbour_at(c, tile, p, &next))
       continue;
-    RouteState state = route_at(c, next, color, &other);
+    RouteState state = fabric_route_at(c, next, color, &other);
     if (state == ROUTE_OPEN ||
         (state == ROUTE_KNOWN && other->ever_rx & port_bit(port_opposite(p))))
       continue;
     Sender sender = find_sender(c, tile, color, route->always_rx);
-    Span at = sender.use ? route_span(c, tile, color) : (Span){0, 0};
-    if (sender.use && may_tell(c, RULE_LINK, color, at))
+    Span at = sender.use ? fabric_route_span(c, tile, color) : (Span){0, 0};
+    if (sender.use && fabric_may_tell(c, RULE_LINK, color, at))
       report_link(c, tile, color, p, next, state == ROUTE_KNOWN ? other : NULL, &sender);
   }
-}
-
-/* ---- what arrives ---------------------------------------------------------------------------- */
-
-/* Of one start of the program or launch. */
-typedef struct { uint32_t start, least, most; bool is_certain; } Amount;
-
-typedef struct {
-  bool is_open;            /* other wavelets may come, or how many is not known */
-  bool is_mixed;           /* operations of several element sizes, or of several starts */
-  bool is_packing_known;   /* all elements have 16 bits and travel in one way: */
-  bool is_packed;          /* two per wavelet */
-  unsigned n;
-  uint8_t element_bytes;
-  SimdMode simd;
-  Amount amount;
-  Sender sources[SOURCES_SHOWN];
-} Total;
-
-static bool packs_pairs(const FabricCheck *c, const FabricUse *use)
-{
-  bool packs = use->simd == SIMD_DEFAULT ? release_of(c->session) == SDK_2 : use->simd != SIMD_OFF;
-  return use->may_pack && packs;
-}
-
-static void add_use(const FabricCheck *c, Total *t, const FabricUse *use, uint32_t tile)
-{
-  if (t->n > 0 && (use->start != t->amount.start || use->element_bytes != t->element_bytes ||
-                   (use->element_bytes == 2 && use->simd != t->simd)))
-    t->is_mixed = true;
-  if (t->n == 0)
-    t->amount.is_certain = t->is_packing_known = true;
-  if (t->n < SOURCES_SHOWN)
-    t->sources[t->n] = (Sender){use, tile};
-  t->n++;
-  t->element_bytes = use->element_bytes;
-  t->simd = use->simd;
-  bool is_packed = packs_pairs(c, use) && use->length > 1;
-  t->is_packing_known &= use->may_pack && use->element_bytes == 2 &&
-                         (t->is_packed == is_packed || t->n == 1);
-  t->is_packed = is_packed;
-  t->amount.start = use->start;
-  t->amount.least += (uint32_t)use->least * use->length;
-  t->amount.most += (uint32_t)use->most * use->length;
-  t->amount.is_certain &= use->is_certain;
-}
-
-static void add_uses(const FabricCheck *c, Total *t, uint32_t tile, unsigned color, bool is_send)
-{
-  const FabricUses *uses = uses_at(c, tile);
-  t->is_open |= ((is_send ? uses->vague_sends : uses->vague_receives) >> color & 1) != 0;
-  for (uint32_t i = 0; i < uses->n; i++)
-    if (uses->uses[i].color == color && uses->uses[i].is_send == is_send)
-      add_use(c, t, &uses->uses[i], tile);
-}
-
-/* Goes on to the tiles that the tile may get the color from. */
-static void go_upstream(FabricCheck *c, Total *t, uint32_t tile, unsigned color, const Route *route)
-{
-  for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
-    uint32_t from;
-    const Route *other;
-    if (!(route->ever_rx & port_bit(p)))
-      continue;
-    if (!neighbour_at(c, tile, p, &from)) {
-      t->is_open = true;
-      continue;
-    }
-    RouteState state = route_at(c, from, color, &other);
-    bool may_come = state == ROUTE_OPEN ||
-                    (state == ROUTE_KNOWN && other->ever_tx & port_bit(port_opposite(p)));
-    if (may_come && !search_visit(c, from))
-      t->is_open = true;             /* two ways from one tile */
-  }
-}
-
-/* All that may arrive at the tile. */
-static Total find_arrivals(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  Total t = {0};
-  search_start(c, tile);
-  while (search_next(c, &tile)) {
-    const Route *route;
-    RouteState state = route_at(c, tile, color, &route);
-    if (state != ROUTE_KNOWN || !route->is_fixed)
-      t.is_open = true;
-    if (state != ROUTE_KNOWN)
-      continue;
-    if (route->ever_rx & port_bit(PORT_RAMP))
-      add_uses(c, &t, tile, color, true);
-    go_upstream(c, &t, tile, color, route);
-  }
-  t.is_open |= c->steps > MOST_STEPS;
-  return t;
-}
-
-static void note_sources(const FabricCheck *c, const Total *sent)
-{
-  for (unsigned i = 0; i < sent->n && i < SOURCES_SHOWN; i++)
-    note_sender(c, &sent->sources[i]);
-}
-
-static bool is_same_number(const Amount *a, const Amount *b)
-{
-  return a->start == b->start && a->least == a->most && b->least == b->most && a->most == b->most;
-}
-
-/* One end packs two elements into each wavelet, the other one does not. */
-static void check_packing(FabricCheck *c, uint32_t tile, unsigned color, const Total *taken,
-                          const Total *sent)
-{
-  const FabricUse *use = taken->sources[0].use;
-  if (!taken->is_packing_known || !sent->is_packing_known ||
-      taken->is_packed == sent->is_packed ||
-      !is_same_number(&taken->amount, &sent->amount) ||
-      !may_tell(c, RULE_LENGTH, color, use->span))
-    return;
-  diag_packing_differs(c->session->diags, use->span, tile_text(c, tile),
-                       taken->is_packed ? "two elements" : "one element", color,
-                       sent->is_packed ? "two" : "one");
-  note_sources(c, sent);
-  diag_packing_help(c->session->diags, use->span);
-  if (taken->simd == SIMD_DEFAULT || sent->simd == SIMD_DEFAULT)
-    release_note(c->session);
-}
-
-static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  const Route *route;
-  if (c->told[RULE_LENGTH] >> color & 1 ||
-      route_at(c, tile, color, &route) != ROUTE_KNOWN || route->has_filter)
-    return;
-  Total taken = {0};
-  add_uses(c, &taken, tile, color, false);
-  if (taken.is_open || taken.is_mixed || taken.n == 0)
-    return;
-  Total sent = find_arrivals(c, tile, color);
-  if (sent.is_open || sent.is_mixed)
-    return;
-  check_packing(c, tile, color, &taken, &sent);
-  bool is_alike = sent.n == 0 || (sent.amount.start == taken.amount.start &&
-                                  sent.element_bytes == taken.element_bytes &&
-                                  (sent.element_bytes != 2 || sent.simd == taken.simd));
-  bool too_few = sent.amount.most < taken.amount.least;
-  bool too_many = sent.amount.least > taken.amount.most;
-  Span at = taken.sources[0].use->span;
-  if (!is_alike || (!too_few && !too_many) || !may_tell(c, RULE_LENGTH, color, at))
-    return;
-  Diags *diags = c->session->diags;
-  const char *where = tile_text(c, tile);
-  if (sent.n == 0) {
-    diag_nothing_sent(diags, at, where, color);
-  } else {
-    diag_lengths_differ(diags, at, where, too_few ? taken.amount.least : taken.amount.most, color,
-                        too_few ? sent.amount.most : sent.amount.least);
-  }
-  raise_if_certain(c, too_few && taken.amount.is_certain);
-  note_sources(c, &sent);
-  if (sent.n == 0 && is_of_script(c))
-    diag_script_nothing_sent(diags, route_span(c, tile, color));
-  if (sent.n > 0)
-    diag_lengths_help(diags, at);
-}
-
-/* ---- floats of two widths -------------------------------------------------------------------- */
-
-typedef bool UseTest(const FabricCheck *c, const FabricUse *use, unsigned bits);
-
-static bool sends_other_floats(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  (void)c;
-  return use->float_bits != 0 && use->float_bits != bits;
-}
-
-/* Goes upstream to the next tile that may send the color; false: there is none left. */
-static bool next_source(FabricCheck *c, uint32_t *tile, unsigned color)
-{
-  Total unused = {0};
-  while (search_next(c, tile)) {
-    const Route *route;
-    if (route_at(c, *tile, color, &route) != ROUTE_KNOWN)
-      continue;
-    go_upstream(c, &unused, *tile, color, route);
-    if (route->ever_rx & port_bit(PORT_RAMP))
-      return true;
-  }
-  return false;
-}
-
-/* An operation of the tiles upstream that sends data and passes the test; use NULL: none. */
-static Sender find_upstream(FabricCheck *c, uint32_t tile, unsigned color, UseTest *test,
-                            unsigned bits)
-{
-  search_start(c, tile);
-  while (next_source(c, &tile, color)) {
-    const FabricUses *uses = uses_at(c, tile);
-    for (uint32_t i = 0; i < uses->n; i++) {
-      const FabricUse *use = &uses->uses[i];
-      if (use->is_send && !use->is_control && use->color == color && test(c, use, bits))
-        return (Sender){use, tile};
-    }
-  }
-  return (Sender){NULL, 0};
-}
-
-/* May an operation that passes the test send to the tile?  One with an unknown descriptor may. */
-static bool may_come(FabricCheck *c, uint32_t tile, unsigned color, UseTest *test, unsigned bits)
-{
-  if (find_upstream(c, tile, color, test, bits).use)
-    return true;
-  search_start(c, tile);
-  while (next_source(c, &tile, color))
-    if (uses_at(c, tile)->unknown_sends >> color & 1)
-      return true;
-  return false;
-}
-
-/* Has nothing been said of the color by this rule, and may wavelets come to the tile's own ramp? */
-static bool is_to_check(FabricCheck *c, Rule rule, uint32_t tile, unsigned color)
-{
-  const Route *route;
-  return !(c->told[rule] >> color & 1) && route_at(c, tile, color, &route) == ROUTE_KNOWN &&
-         route->ever_tx & port_bit(PORT_RAMP);
-}
-
-/* A move whose array is not known, such as one behind a pointer, may be one of floats. */
-static bool may_move_floats(const FabricUse *use, unsigned bits)
-{
-  return use->float_bits == bits || (use->float_bits == 0 && use->element_bytes * 8 == bits);
-}
-
-static bool may_send_these_floats(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  (void)c;
-  return may_move_floats(use, bits);
-}
-
-static bool may_take_floats(const FabricUses *uses, unsigned color, unsigned bits)
-{
-  bool takes = uses->task_floats[color] == bits || uses->unknown_receives >> color & 1;
-  for (uint32_t i = 0; i < uses->n; i++) {
-    const FabricUse *use = &uses->uses[i];
-    takes |= !use->is_send && use->color == color && may_move_floats(use, bits);
-  }
-  return takes;
-}
-
-/* If a color carries floats of both widths, and the tile takes both, it does so by turns. */
-static void check_float(FabricCheck *c, uint32_t tile, unsigned color, unsigned bits, Span at)
-{
-  if (bits == 0 || !is_to_check(c, RULE_FLOATS, tile, color))
-    return;
-  Sender sender = find_upstream(c, tile, color, sends_other_floats, bits);
-  if (!sender.use || (may_take_floats(uses_at(c, tile), color, sender.use->float_bits) &&
-                      may_come(c, tile, color, may_send_these_floats, bits)))
-    return;
-  if (!may_tell(c, RULE_FLOATS, color, at))
-    return;
-  diag_floats_differ(c->session->diags, at, tile_text(c, tile), color, bits,
-                     sender.use->float_bits);
-  note_sender(c, &sender);
-  diag_floats_help(c->session->diags, at);
-}
-
-static bool sends_no_singles(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  (void)c;
-  return use->float_bits != bits;
-}
-
-/* Bits of the numbers that an operation takes, if floats of another width cannot be meant for it;
- * 0: unknown.  Integers of 16 bits take the lower half of each wavelet.  One alone may be a header,
- * and so may all if something besides floats of 32 bits comes. */
-static unsigned number_bits(FabricCheck *c, uint32_t tile, const FabricUse *use)
-{
-  if (use->float_bits != 0 || use->element_bytes != 2 || use->length <= 1 || packs_pairs(c, use) ||
-      may_come(c, tile, use->color, sends_no_singles, 32))
-    return use->float_bits;
-  return 16;
-}
-
-static void check_floats(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  const FabricUses *uses = uses_at(c, tile);
-  check_float(c, tile, color, uses->task_floats[color], uses->task_span[color]);
-  for (uint32_t i = 0; i < uses->n; i++) {
-    const FabricUse *use = &uses->uses[i];
-    if (!use->is_send && use->color == color)
-      check_float(c, tile, color, number_bits(c, tile, use), use->span);
-  }
-}
-
-/* ---- floats for a task that takes integers --------------------------------------------------- */
-
-static bool sends_singles(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  return !sends_no_singles(c, use, bits);
-}
-
-static void check_converting_task(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  const FabricUses *uses = uses_at(c, tile);
-  if (!(uses->converting_tasks >> color & 1) || !is_to_check(c, RULE_CONVERTS, tile, color) ||
-      may_come(c, tile, color, sends_no_singles, 32))
-    return;
-  Sender sender = find_upstream(c, tile, color, sends_singles, 32);
-  Span at = uses->task_span[color];
-  if (!sender.use || !may_tell(c, RULE_CONVERTS, color, at))
-    return;
-  diag_floats_as_integers(c->session->diags, at, tile_text(c, tile), color);
-  note_sender(c, &sender);
-  diag_floats_as_integers_help(c->session->diags, at);
-}
-
-/* ---- two elements per wavelet for a task of one ---------------------------------------------- */
-
-static bool sends_two_each(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  return packs_pairs(c, use) && 8u * use->element_bytes == bits && use->length != 1;
-}
-
-static void check_half_task(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  const FabricUses *uses = uses_at(c, tile);
-  if (!(uses->half_tasks >> color & 1) || !is_to_check(c, RULE_PACKED, tile, color))
-    return;
-  Sender sender = find_upstream(c, tile, color, sends_two_each, 16);
-  Span at = uses->task_span[color];
-  if (!sender.use || !may_tell(c, RULE_PACKED, color, at))
-    return;
-  diag_packed_for_task(c->session->diags, at, tile_text(c, tile), color);
-  note_sender(c, &sender);
-  diag_packed_help(c->session->diags, at);
-  if (sender.use->simd == SIMD_DEFAULT)
-    release_note(c->session);
-}
-
-static bool sends_singly(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  return !sends_two_each(c, use, bits);
-}
-
-static void check_singles(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  const FabricUses *uses = uses_at(c, tile);
-  if (!(uses->singles >> color & 1) || !is_to_check(c, RULE_PACKED, tile, color) ||
-      may_come(c, tile, color, sends_singly, 16))
-    return;
-  Sender sender = find_upstream(c, tile, color, sends_two_each, 16);
-  Span at = uses->single_span[color];
-  if (!sender.use || !may_tell(c, RULE_PACKED, color, at))
-    return;
-  diag_packed_for_single(c->session->diags, at, uses->single_name[color], tile_text(c, tile),
-                         color);
-  note_sender(c, &sender);
-  diag_packed_for_single_help(c->session->diags, at);
-  if (sender.use->simd == SIMD_DEFAULT)
-    release_note(c->session);
-}
-
-/* ---- an index where the task takes a float --------------------------------------------------- */
-
-static bool sends_floats_with_index(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  (void)c;
-  return use->has_index && use->float_bits == bits;
-}
-
-static bool sends_anything_else(const FabricCheck *c, const FabricUse *use, unsigned bits)
-{
-  return !use->is_control && !sends_floats_with_index(c, use, bits);
-}
-
-static void check_index(FabricCheck *c, uint32_t tile, unsigned color)
-{
-  const FabricUses *uses = uses_at(c, tile);
-  if (!(uses->high_float_tasks >> color & 1) || !is_to_check(c, RULE_INDEX, tile, color) ||
-      may_come(c, tile, color, sends_anything_else, 16))
-    return;
-  Sender sender = find_upstream(c, tile, color, sends_floats_with_index, 16);
-  Span at = uses->task_span[color];
-  if (!sender.use || !may_tell(c, RULE_INDEX, color, at))
-    return;
-  diag_index_as_data(c->session->diags, at, tile_text(c, tile), color);
-  note_sender(c, &sender);
-  diag_index_as_data_help(c->session->diags, at);
 }
 
 /* ---- colors that no code reads --------------------------------------------------------------- */
 
 static void check_unread(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
 {
-  const FabricUses *uses = uses_at(c, tile);
+  const FabricUses *uses = fabric_uses_at(c, tile);
   if (!(route->always_tx & port_bit(PORT_RAMP)) || uses->receives >> color & 1 ||
       route->has_filter)
     return;
   Sender sender = find_sender(c, tile, color, route->always_rx);
   if (!sender.use || sender.use->is_control || sender.use->length <= BUFFERED_WAVELETS ||
-      !may_tell(c, RULE_UNREAD, color, route_span(c, tile, color)))
+      !fabric_may_tell(c, RULE_UNREAD, color, fabric_route_span(c, tile, color)))
     return;
   Diags *diags = c->session->diags;
-  diag_color_not_read(diags, route_span(c, tile, color), color,
-                      tile_text(c, tile));
-  note_sender(c, &sender);
+  diag_color_not_read(diags, fabric_route_span(c, tile, color), color,
+                      fabric_tile_text(c, tile));
+  fabric_note_sender(c, &sender);
   diag_not_read_help(diags, c->l->tiles[tile].span);
 }
 
@@ -764,7 +329,7 @@ static Delivery follow_color(FabricCheck *c, uint32_t tile, unsigned color, unsi
   search_start(c, tile);
   while (search_next(c, &tile) && !d.is_open && !d.has_taker) {
     const Route *route;
-    if (route_at(c, tile, color, &route) != ROUTE_KNOWN) {
+    if (fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN) {
       d.is_open = true;
       break;
     }
@@ -772,11 +337,11 @@ static Delivery follow_color(FabricCheck *c, uint32_t tile, unsigned color, unsi
     if (route->ever_tx & port_bit(PORT_RAMP)) {
       d.n++;
       d.last = tile;
-      d.has_taker |= takes_entry(uses_at(c, tile), color, entry);
+      d.has_taker |= takes_entry(fabric_uses_at(c, tile), color, entry);
     }
     for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
       uint32_t next;
-      if (route->ever_tx & port_bit(p) && neighbour_at(c, tile, p, &next))
+      if (route->ever_tx & port_bit(p) && fabric_neighbour_at(c, tile, p, &next))
         search_visit(c, next);
     }
   }
@@ -801,14 +366,16 @@ static void check_control(FabricCheck *c, uint32_t tile, const FabricUse *use)
       c->told[RULE_CONTROL] >> use->color & 1)
     return;
   Delivery d = follow_color(c, tile, use->color, entry);
-  if (d.is_open || d.has_taker || d.n == 0 || !may_tell(c, RULE_CONTROL, use->color, use->span))
+  if (d.is_open || d.has_taker || d.n == 0 ||
+      !fabric_may_tell(c, RULE_CONTROL, use->color, use->span))
     return;
   Diags *diags = c->session->diags;
-  diag_control_without_task(diags, use->span, (unsigned)use->color, entry, tile_text(c, d.last));
-  const FabricUses *uses = uses_at(c, d.last);
+  diag_control_without_task(diags, use->span, (unsigned)use->color, entry,
+                            fabric_tile_text(c, d.last));
+  const FabricUses *uses = fabric_uses_at(c, d.last);
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
     if (uses->control_tasks >> id & 1)
-      diag_control_task_is_here(diags, uses->control_span[id], tile_text(c, d.last), id);
+      diag_control_task_is_here(diags, uses->control_span[id], fabric_tile_text(c, d.last), id);
   if (uses->control_tasks == 0)
     diag_control_task_help(diags, c->l->tiles[d.last].span);
 }
@@ -831,12 +398,12 @@ static bool passes_switch(FabricCheck *c, uint32_t tile, unsigned color)
   search_start(c, tile);
   while (search_next(c, &tile) && !passes) {
     const Route *route;
-    if (route_at(c, tile, color, &route) != ROUTE_KNOWN)
+    if (fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN)
       return false;
     passes = !route->is_fixed;
     for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
       uint32_t next;
-      if (route->ever_tx & port_bit(p) && neighbour_at(c, tile, p, &next))
+      if (route->ever_tx & port_bit(p) && fabric_neighbour_at(c, tile, p, &next))
         search_visit(c, next);
     }
   }
@@ -848,7 +415,7 @@ static void check_switch_command(FabricCheck *c, uint32_t tile, const FabricUse 
   Diags *diags = c->session->diags;
   if (use->is_told || !is_switch_command(c, use) || c->may_control_any ||
       (c->controlled >> use->color & 1) || !passes_switch(c, tile, use->color) ||
-      !may_tell(c, RULE_SWITCH, use->color, use->span))
+      !fabric_may_tell(c, RULE_SWITCH, use->color, use->span))
     return;
   diag_switch_as_data(diags, use->span, (unsigned)use->color);
   diag_switch_as_data_help(diags, use->span);
@@ -907,14 +474,14 @@ static Sender find_first_sender(FabricCheck *c, uint32_t tile, unsigned color, P
   for (*distance = 0; port != PORT_RAMP; ++*distance) {
     const Route *route;
     uint32_t from;
-    if (++c->steps > MOST_STEPS || !neighbour_at(c, tile, port, &from) ||
-        route_at(c, from, color, &route) != ROUTE_KNOWN || !route->is_fixed ||
+    if (++c->steps > MOST_STEPS || !fabric_neighbour_at(c, tile, port, &from) ||
+        fabric_route_at(c, from, color, &route) != ROUTE_KNOWN || !route->is_fixed ||
         !(route->always_tx & port_bit(port_opposite(port))) || !has_one_port(route->always_rx))
       return none;
     tile = from;
     port = (Port)__builtin_ctz(route->always_rx);
   }
-  const FabricUses *uses = uses_at(c, tile);
+  const FabricUses *uses = fabric_uses_at(c, tile);
   const FabricUse *use = sending_use(uses, color);
   bool is_free = use && !(uses->vague_sends >> color & 1) && use->start != FABRIC_ANY_TIME &&
                  (uses->receives & ~c->left_alone) == 0;
@@ -925,14 +492,14 @@ static Sender find_first_sender(FabricCheck *c, uint32_t tile, unsigned color, P
 static void report_meeting(FabricCheck *c, uint32_t tile, unsigned color, const Sender *a,
                            const Sender *b, uint32_t apart)
 {
-  Span at = route_span(c, tile, color);
+  Span at = fabric_route_span(c, tile, color);
   if (a->use->start != b->use->start || a->use->length <= apart || b->use->length <= apart ||
-      !may_tell(c, RULE_MEET, color, at))
+      !fabric_may_tell(c, RULE_MEET, color, at))
     return;
   Diags *diags = c->session->diags;
-  diag_senders_meet(diags, at, color, tile_text(c, tile));
-  note_sender(c, a);
-  note_sender(c, b);
+  diag_senders_meet(diags, at, color, fabric_tile_text(c, tile));
+  fabric_note_sender(c, a);
+  fabric_note_sender(c, b);
   diag_senders_meet_help(diags, c->l->tiles[tile].span);
 }
 
@@ -993,7 +560,7 @@ static Surroundings surroundings_of(const FabricCheck *c, uint32_t tile)
   Surroundings s = {{0}};
   for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
     uint32_t other;
-    if (neighbour_at(c, tile, p, &other))
+    if (fabric_neighbour_at(c, tile, p, &other))
       s.kind[p] = c->kinds[other];
   }
   s.kind[PORT_RAMP] = c->kinds[tile];
@@ -1060,7 +627,7 @@ static void check_routes(FabricCheck *c, uint32_t tile)
     unsigned color = set->uses[i].color;
     const Route *route;
     if (c->left_alone >> color & 1 || !(c->sent >> color & 1) ||
-        route_at(c, tile, color, &route) != ROUTE_KNOWN)
+        fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN)
       continue;
     check_links(c, tile, color, route);
     check_meeting(c, tile, color, route);
@@ -1069,7 +636,7 @@ static void check_routes(FabricCheck *c, uint32_t tile)
 
 static void check_operations(FabricCheck *c, uint32_t tile)
 {
-  const FabricUses *uses = uses_at(c, tile);
+  const FabricUses *uses = fabric_uses_at(c, tile);
   for (uint32_t i = 0; i < uses->n; i++)
     if (!(c->left_alone >> uses->uses[i].color & 1) &&
         !(c->told[RULE_LINK] >> uses->uses[i].color & 1))
@@ -1084,19 +651,14 @@ static bool has_wrong_route(const FabricCheck *c, unsigned color)
 
 static void check_amounts(FabricCheck *c, uint32_t tile)
 {
-  const FabricUses *uses = uses_at(c, tile);
+  const FabricUses *uses = fabric_uses_at(c, tile);
   for (unsigned color = 0; color < MAX_COLORS; color++) {
     const Route *route;
     if (c->left_alone >> color & 1 || has_wrong_route(c, color))
       continue;
-    if (uses->receives >> color & 1) {
-      check_lengths(c, tile, color);
-      check_floats(c, tile, color);
-      check_converting_task(c, tile, color);
-      check_half_task(c, tile, color);
-      check_singles(c, tile, color);
-      check_index(c, tile, color);
-    } else if (route_at(c, tile, color, &route) == ROUTE_KNOWN)
+    if (uses->receives >> color & 1)
+      fabric_check_arrivals(c, tile, color);
+    else if (fabric_route_at(c, tile, color, &route) == ROUTE_KNOWN)
       check_unread(c, tile, color, route);
   }
   for (uint32_t i = 0; i < uses->n; i++)

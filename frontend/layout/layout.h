@@ -3,7 +3,8 @@
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, bound_params.c, lanes.c,
  * regions_route.c, tile_class.c, fabric.h, effects.c, block_times.c, fabric_value.c, fabric_use.c,
- * fabric_stream.c, fabric_check.c, layout_internal.h, lint.c, lint_*.c. */
+ * fabric_stream.c, fabric_check.h, fabric_check.c, fabric_arrivals.c, layout_internal.h, lint.c,
+ * lint_*.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
