@@ -433,9 +433,9 @@ Operand sema_if(Sema *s, const Node *node, PoolId want, bool is_value)
 
 /* ---- switch --------------------------------------------------------------------------------- */
 
-/* All labels of a prong, converted to the subject's type, checked against those before. */
 typedef struct { uint32_t key; bool value; } SeenLabel;      /* key: PoolId.raw */
 
+/* All labels of a prong, converted to the subject's type, checked against those before. */
 static bool prong_labels(Sema *s, const NodeProng *prong, PoolId type, PoolId **labels,
                          SeenLabel **seen)
 {
@@ -506,55 +506,85 @@ static bool check_subject(Sema *s, Operand o, Span span)
   return false;
 }
 
-/* Checks the labels of the whole switch; marks[i] is where the labels of prong i begin. */
-static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, PoolId **labels,
-                          uint32_t *marks, uint32_t *else_prong)
+/* The labels of prong i are values[begins[i]] to before values[begins[i + 1]]. */
+typedef struct {
+  PoolId *values;          /* stb_ds */
+  uint32_t *begins;        /* of each prong, and where the last one ends */
+  uint32_t else_prong;     /* IR_NO_ID: there is none */
+} SwitchLabels;
+
+/* Checks and evaluates the labels of the whole switch. */
+static bool switch_labels(Sema *s, const NodeSwitch *n, PoolId type, SwitchLabels *labels)
 {
   bool is_good = true;
   SeenLabel *seen = NULL;
-  *else_prong = IR_NO_ID;
   for (uint32_t i = 0; i < n->prongs.count; i++) {
     if (n->prongs.at[i]->kind != ND_PRONG) {
       hmfree(seen);
       return false;
     }
     const NodeProng *prong = node_prong(n->prongs.at[i]);
-    marks[i] = (uint32_t)arrlenu(*labels);
-    is_good = prong_labels(s, prong, type, labels, &seen) && is_good;
+    labels->begins[i] = (uint32_t)arrlenu(labels->values);
+    is_good = prong_labels(s, prong, type, &labels->values, &seen) && is_good;
     if (!prong->is_else)
       continue;
-    if (*else_prong != IR_NO_ID) {
+    if (labels->else_prong != IR_NO_ID) {
       diag_second_else(s->diags, prong->head.span);
       is_good = false;
     }
-    *else_prong = i;
+    labels->else_prong = i;
   }
   hmfree(seen);
-  marks[n->prongs.count] = (uint32_t)arrlenu(*labels);
-  if (is_good && *else_prong == IR_NO_ID && !is_exhaustive(s, type, arrlenu(*labels))) {
+  size_t count = arrlenu(labels->values);
+  labels->begins[n->prongs.count] = (uint32_t)count;
+  if (is_good && labels->else_prong == IR_NO_ID && !is_exhaustive(s, type, count)) {
     diag_switch_not_exhaustive(s->diags, n->head.span);
-    note_missing_labels(s, type, *labels, arrlenu(*labels), n->head.span);
+    note_missing_labels(s, type, labels->values, count, n->head.span);
     is_good = false;
   }
   return is_good;
 }
 
-static Operand switch_known(Sema *s, const NodeSwitch *n, PoolId subject, const PoolId *labels,
-                            const uint32_t *marks, uint32_t else_prong, PoolId want, bool is_value)
+static Operand switch_known(Sema *s, const NodeSwitch *n, const SwitchLabels *labels,
+                            PoolId subject, PoolId want, bool is_value)
 {
-  uint32_t taken = else_prong;
+  uint32_t taken = labels->else_prong;
   sema_note_left_out(s);
   for (uint32_t i = 0; i < n->prongs.count; i++)
-    for (uint32_t k = marks[i]; k < marks[i + 1]; k++)
-      if (pool_eq(labels[k], subject))
+    for (uint32_t k = labels->begins[i]; k < labels->begins[i + 1]; k++)
+      if (pool_eq(labels->values[k], subject))
         taken = i;
   if (taken == IR_NO_ID)
     return operand_void();
   return walk_branch(s, node_prong(n->prongs.at[taken])->body, want, is_value);
 }
 
-static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const PoolId *labels,
-                           const uint32_t *marks, uint32_t else_prong, PoolId want, bool is_value)
+/* Compares the subject with one label after the other; ends the block that asks. */
+static void switch_tests(Sema *s, const SwitchLabels *labels, IrValue subject,
+                         const IrBlockId *blocks, uint32_t n_prongs)
+{
+  bool has_else = labels->else_prong != IR_NO_ID;
+  uint32_t n_labels = labels->begins[n_prongs];
+  /* Without an else the last label needs no test: the switch is exhaustive. */
+  uint32_t n_tests = n_labels - (!has_else && n_labels > 0);
+  uint32_t last = has_else ? labels->else_prong : n_prongs - 1;
+  for (uint32_t i = 0; i < n_prongs; i++)
+    for (uint32_t k = labels->begins[i]; k < labels->begins[i + 1]; k++) {
+      if (k >= n_tests) {
+        last = i;
+        continue;
+      }
+      IrBlockId next = ir_block_add(s->ir, s->b.func);
+      IrValue label = sema_ir(s, operand_value(s, labels->values[k]));
+      IrValue equal = ir_binary(&s->b, IR_eq, IRT_BOOL, subject, label);
+      ir_cond_br(&s->b, equal, blocks[i], NULL, 0, next, NULL, 0);
+      s->b.block = next;
+    }
+  ir_br(&s->b, blocks[last], NULL, 0);
+}
+
+static Operand switch_emit(Sema *s, const NodeSwitch *n, const SwitchLabels *labels,
+                           Operand subject, PoolId want, bool is_value)
 {
   uint32_t count = n->prongs.count;
   ExitList exits;
@@ -563,22 +593,7 @@ static Operand switch_emit(Sema *s, const NodeSwitch *n, Operand subject, const 
   IrBlockId *blocks = arena_many(s->arena, IrBlockId, count + 1);
   for (uint32_t i = 0; i < count; i++)
     blocks[i] = ir_block_add(s->ir, s->b.func);
-  /* Without an else the last label needs no test: the switch is exhaustive. */
-  uint32_t n_tests = marks[count] - (else_prong == IR_NO_ID && marks[count] > 0);
-  uint32_t last = else_prong != IR_NO_ID ? else_prong : count - 1;
-  for (uint32_t i = 0; i < count; i++)
-    for (uint32_t k = marks[i]; k < marks[i + 1]; k++) {
-      if (k >= n_tests) {
-        last = i;
-        continue;
-      }
-      IrBlockId next = ir_block_add(s->ir, s->b.func);
-      IrValue label = sema_ir(s, operand_value(s, labels[k]));
-      IrValue equal = ir_binary(&s->b, IR_eq, IRT_BOOL, v, label);
-      ir_cond_br(&s->b, equal, blocks[i], NULL, 0, next, NULL, 0);
-      s->b.block = next;
-    }
-  ir_br(&s->b, blocks[last], NULL, 0);
+  switch_tests(s, labels, v, blocks, count);
   s->now.run_time_depth++;
   for (uint32_t i = 0; i < count; i++) {
     const Node *body = node_prong(n->prongs.at[i])->body;
@@ -615,24 +630,21 @@ Operand sema_switch(Sema *s, const Node *node, PoolId want, bool is_value)
     return sema_leave_out(s);
   }
   enum { FEW_PRONGS = 32 };
-  PoolId *labels = NULL;
   uint32_t few[FEW_PRONGS + 1];
-  uint32_t *marks = n->prongs.count <= FEW_PRONGS
-                        ? few : arena_many(s->arena, uint32_t, n->prongs.count + 1);
-  uint32_t else_prong;
+  SwitchLabels labels = {NULL, few, IR_NO_ID};
+  if (n->prongs.count > FEW_PRONGS)
+    labels.begins = arena_many(s->arena, uint32_t, n->prongs.count + 1);
   Operand out = operand_poison();
-  if (!switch_labels(s, n, subject.type, &labels, marks, &else_prong)) {
+  if (!switch_labels(s, n, subject.type, &labels)) {
     sema_leave_out(s);
+  } else if (subject.kind == OPR_COMPTIME) {
+    PoolId known = sema_force(s, subject.value, n->subject->span);
+    if (!pool_eq(known, POOL(POISON)))
+      out = switch_known(s, n, &labels, known, want, is_value);
   } else {
-    if (subject.kind == OPR_COMPTIME) {
-      PoolId known = sema_force(s, subject.value, n->subject->span);
-      if (!pool_eq(known, POOL(POISON)))
-        out = switch_known(s, n, known, labels, marks, else_prong, want, is_value);
-    } else {
-      out = switch_emit(s, n, subject, labels, marks, else_prong, want, is_value);
-    }
+    out = switch_emit(s, n, &labels, subject, want, is_value);
   }
-  arrfree(labels);
+  arrfree(labels.values);
   return out;
 }
 
