@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +63,14 @@ static void print_version(void)
          "format, which does not run on a wafer.\n", WSE_VERSION);
 }
 
-static int usage_error(const char *format, const char *a, const char *b)
+static int usage_error(const char *format, ...) BASE_PRINTF(1, 2);
+static int usage_error(const char *format, ...)
 {
+  va_list args;
+  va_start(args, format);
   fprintf(stderr, "cslc: ");
-  fprintf(stderr, format, a, b);
+  vfprintf(stderr, format, args);
+  va_end(args);
   fprintf(stderr, "\nrun 'cslc --help' for the options\n");
   return EXIT_USAGE;
 }
@@ -90,10 +95,7 @@ static int set_uint(const char *name, const char *text, uint32_t least, uint32_t
 {
   if (parse_uint(text, most, value) && *value >= least)
     return GO_ON;
-  char *range = base_print("%s must be a number from %u to %u", name, least, most);
-  int result = usage_error("%s, not '%s'", range, text);
-  free(range);
-  return result;
+  return usage_error("%s must be a number from %u to %u, not '%s'", name, least, most, text);
 }
 
 static int set_pair(const char *name, const char *text, uint32_t least, uint32_t *x, uint32_t *y)
@@ -189,7 +191,7 @@ static int add_sections(Cli *cli, const char *text)
         !parse_uint(arena_copy_text(cli->arena, colon + 1, length - (size_t)(colon + 1 - text)),
                     PE_MEM_BYTES - 1, &address))
       return usage_error("--link-section-start-address-bytes takes NAME:ADDRESS,..., with"
-                         " addresses below %s, not '%s'", "49152",
+                         " addresses below %d, not '%s'", PE_MEM_BYTES,
                          arena_copy_text(cli->arena, text, length));
     OptionSection section = {.name = arena_copy_text(cli->arena, text, (size_t)(colon - text)),
                              .address = (uint16_t)address,
@@ -261,8 +263,7 @@ static int set_sdk(Options *o, const char *text)
 static int set_level(Options *o, const char *text)
 {
   if (text[0] < '0' || text[0] > '2' || text[1])
-    return usage_error("there is no optimisation level -O%s%s; levels are -O0, -O1 and -O2", text,
-                       "");
+    return usage_error("there is no optimisation level -O%s; levels are -O0, -O1 and -O2", text);
   o->opt_level = text[0] - '0';
   return GO_ON;
 }
@@ -381,17 +382,16 @@ static Options default_options(void)
 static int take_input(Options *o, char **argv, int argc, int first)
 {
   if (first == argc && !o->layout_json)
-    return usage_error("no source file is given%s%s", "", "");
+    return usage_error("no source file is given");
   if (first < argc && o->layout_json)
-    return usage_error("'%s' is given beside --layout-json, which names the source files%s",
-                       argv[first], "");
+    return usage_error("'%s' is given beside --layout-json, which names the source files",
+                       argv[first]);
   if (o->layout_json && arrlenu(o->params) + arrlenu(o->colors) > 0)
     return usage_error("--params and --colors are for a main file; a --layout-json layout has "
-                       "values of its own%s%s", "", "");
+                       "values of its own");
   bool is_syntax = o->emit == EMIT_TOKENS || o->emit == EMIT_AST || o->emit == EMIT_TREE;
   if (o->layout_json && is_syntax)
-    return usage_error("--emit=tokens|ast|tree prints one source file, not a --layout-json%s%s", "",
-                       "");
+    return usage_error("--emit=tokens|ast|tree prints one source file, not a --layout-json");
   if (first + 1 < argc)
     return usage_error("one source file is compiled at a time, and '%s' follows '%s'",
                        argv[first + 1], argv[first]);
@@ -400,14 +400,14 @@ static int take_input(Options *o, char **argv, int argc, int first)
   if (o->output == NULL && !to_stdout)
     o->output = "out";
   if (strcmp(o->input, "-") == 0 && !o->check)
-    return usage_error("standard input has no name for the output; - is for --check%s%s", "", "");
+    return usage_error("standard input has no name for the output; - is for --check");
   if (o->check && to_stdout)
-    return usage_error("--check and --emit exclude each other%s%s", "", "");
+    return usage_error("--check and --emit exclude each other");
   if (o->depfile && (o->check || to_stdout))
-    return usage_error("--depfile lists what an image is made of; with --%s there is none%s",
-                       o->check ? "check" : "emit", "");
+    return usage_error("--depfile lists what an image is made of; with --%s there is none",
+                       o->check ? "check" : "emit");
   if (o->output && o->output[0] == 0)
-    return usage_error("-o needs a name%s%s", "", "");
+    return usage_error("-o needs a name");
   return GO_ON;
 }
 

@@ -303,45 +303,65 @@ static int check_cluster(const Query *q)
   return q->wafers == 0 ? usage_error("--wafers is missing", NULL) : EXIT_SUCCESS;
 }
 
-static int check_query(const Query *q)
+/* Of what is computed on the wafer; `tree` has no --op. */
+static int check_operation(const Query *q)
 {
-  static const char *const commands[] = {"predict", "best", "tree", "gemm", "cluster", NULL};
   static const char *const ops[] = {"reduce",         "broadcast", "allreduce",
                                     "allgather",      "reduce-scatter",
                                     "alltoall",       "scan",      "exclusive-scan",
                                     "barrier",        "gather",    "scatter",
                                     "packets",        NULL};
-  if (!one_of(q->command, commands))
-    return usage_error("no such command", q->command);
-  if (strcmp(q->command, "gemm") == 0)
-    return check_gemm(q);
-  if (strcmp(q->command, "cluster") == 0)
-    return check_cluster(q);
   static const char *const compared[] = {"reduce", "broadcast", "allreduce", NULL};
-  bool is_tree = strcmp(q->command, "tree") == 0;
-  if (!is_tree && !one_of(q->op, ops))
+  if (strcmp(q->command, "tree") != 0 && !one_of(q->op, ops))
     return usage_error("--op is reduce, broadcast, allreduce, allgather, reduce-scatter, "
                        "alltoall, scan, exclusive-scan, barrier, gather, scatter or packets",
                        q->op);
   if (strcmp(q->command, "best") == 0 && !one_of(q->op, compared))
     return usage_error("best compares the patterns of reduce, broadcast and allreduce", q->op);
-  if (q->length == 0)
-    return usage_error("--len is missing", NULL);
+  return q->length == 0 ? usage_error("--len is missing", NULL) : EXIT_SUCCESS;
+}
+
+static int check_tiles(const Query *q)
+{
   if ((q->tiles == 0) == (q->grid[0] == 0))
     return usage_error("give --pes or --grid", NULL);
-  if (is_tree && q->tiles == 0)
+  if (strcmp(q->command, "tree") == 0 && q->tiles == 0)
     return usage_error("tree needs --pes", NULL);
-  if (makes_a_tree(q) && is_too_long_for_a_tree(q))
-    return usage_error("trees are made for up to 1024 tiles; take another pattern", NULL);
+  if (makes_a_tree(q) && is_too_long_for_a_tree(q)) {
+    char said[80];
+    snprintf(said, sizeof said, "trees are made for up to %d tiles; take another pattern",
+             MOST_TREE_TILES);
+    return usage_error(said, NULL);
+  }
   if (q->roots[0] >= (q->tiles ? q->tiles : q->grid[0]) ||
       q->roots[1] >= (q->tiles ? 1 : q->grid[1]))
     return usage_error("--root is not among the tiles", NULL);
+  return EXIT_SUCCESS;
+}
+
+static int check_pattern(const Query *q)
+{
   static const char *const of_broadcast[] = {"multicast", "any", NULL};
   bool is_broadcast = q->op && strcmp(q->op, "broadcast") == 0;
   if (is_broadcast && q->pattern && !one_of(q->pattern, of_broadcast))
     return usage_error(no_pattern, q->pattern);
   bool needs_pattern = strcmp(q->command, "predict") == 0 && !is_broadcast;
   return needs_pattern && !q->pattern ? usage_error("--pattern is missing", NULL) : EXIT_SUCCESS;
+}
+
+static int check_query(const Query *q)
+{
+  static const char *const commands[] = {"predict", "best", "tree", "gemm", "cluster", NULL};
+  if (!one_of(q->command, commands))
+    return usage_error("no such command", q->command);
+  if (strcmp(q->command, "gemm") == 0)
+    return check_gemm(q);
+  if (strcmp(q->command, "cluster") == 0)
+    return check_cluster(q);
+  int code = check_operation(q);
+  if (code == EXIT_SUCCESS)
+    code = check_tiles(q);
+  return code == EXIT_SUCCESS ? check_pattern(q) : code;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
