@@ -446,7 +446,13 @@ bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalV
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static bool read_expression(Reader *r, unsigned level, EvalValue *v);
+/* How tightly a binary operator binds, the loosest first. */
+typedef enum {
+  PREC_OR, PREC_AND, PREC_COMPARISON, PREC_BITS, PREC_SHIFT, PREC_SUM, PREC_PRODUCT,
+  PREC_COUNT
+} Precedence;
+
+static bool read_expression(Reader *r, Precedence level, EvalValue *v);
 
 static void skip_blanks(Reader *r)
 {
@@ -519,7 +525,7 @@ static bool read_primary(Reader *r, EvalValue *v)
   if (isdigit((unsigned char)*r->at))
     return read_number(r, v);
   if (take_text(r, "(")) {
-    if (!read_expression(r, 0, v))
+    if (!read_expression(r, PREC_OR, v))
       return false;
     return take_text(r, ")") || set_why(r->e, "')' is missing");
   }
@@ -548,7 +554,7 @@ static bool read_indices(Reader *r, EvalValue *v)
     EvalValue i;
     if (n == DEBUG_MAX_DIMS)
       return set_why(r->e, "too many indices");
-    if (!read_expression(r, 0, &i) || !load_number(r->e, &i))
+    if (!read_expression(r, PREC_OR, &i) || !load_number(r->e, &i))
       return false;
     is_uncertain |= i.is_held;
     index[n++] = evaluate_integer(r->e, &i);
@@ -619,13 +625,15 @@ static bool read_unary(Reader *r, EvalValue *v)
   return read_postfix(r, v);
 }
 
-/* Binary operators, loosest first; longer spellings before shorter ones. */
-static const struct { const char *text; unsigned level; } binaries[] = {
-  {"or", 0}, {"and", 1}, {"==", 2}, {"!=", 2}, {"<=", 2}, {">=", 2}, {"<<", 4}, {">>", 4},
-  {"<", 2}, {">", 2}, {"&", 3}, {"|", 3}, {"^", 3}, {"+", 5}, {"-", 5}, {"*", 6}, {"/", 6},
-  {"%", 6},
+/* Longer spellings before shorter ones. */
+static const struct { const char *text; Precedence level; } binaries[] = {
+  {"or", PREC_OR}, {"and", PREC_AND},
+  {"==", PREC_COMPARISON}, {"!=", PREC_COMPARISON}, {"<=", PREC_COMPARISON},
+  {">=", PREC_COMPARISON}, {"<<", PREC_SHIFT}, {">>", PREC_SHIFT},
+  {"<", PREC_COMPARISON}, {">", PREC_COMPARISON},
+  {"&", PREC_BITS}, {"|", PREC_BITS}, {"^", PREC_BITS}, {"+", PREC_SUM}, {"-", PREC_SUM},
+  {"*", PREC_PRODUCT}, {"/", PREC_PRODUCT}, {"%", PREC_PRODUCT},
 };
-enum { SHIFTS = 4, TIGHTEST = 6 };
 
 /* Shifts by the width or more give 0 or the sign. */
 static int64_t shift_right(int64_t a, uint64_t by, bool is_unsigned)
@@ -702,23 +710,26 @@ static void take_type(const EvalContext *e, const EvalValue *variable, EvalValue
   number->kind = EVAL_FLOAT;
 }
 
-static bool combine_two(EvalContext *e, const char *op, unsigned level, EvalValue *v, EvalValue *w)
+static bool combine_two(EvalContext *e, const char *op, Precedence level, EvalValue *v,
+                        EvalValue *w)
 {
   take_type(e, v, w);
   take_type(e, w, v);
   if (!load_number(e, v) || !load_number(e, w))
     return false;
   bool is_float = v->kind == EVAL_FLOAT || w->kind == EVAL_FLOAT;
-  bool is_unsigned = v->is_unsigned || (w->is_unsigned && level != SHIFTS);
+  bool is_unsigned = v->is_unsigned || (w->is_unsigned && level != PREC_SHIFT);
   double a = as_double(v), b = as_double(w);
   int64_t x = v->integer, y = w->integer;
   int order = order_of(v, w);
   *v = (EvalValue){.kind = EVAL_INTEGER, .is_held = v->is_held || w->is_held};
-  if (level < 2) {
-    v->integer = level == 0 ? a != 0 || b != 0 : a != 0 && b != 0;
-  } else if (level == 2) {
+  if (level == PREC_OR) {
+    v->integer = a != 0 || b != 0;
+  } else if (level == PREC_AND) {
+    v->integer = a != 0 && b != 0;
+  } else if (level == PREC_COMPARISON) {
     v->integer = compare_numbers(op, order);
-  } else if (is_float && level >= 5 && *op != '%') {
+  } else if (is_float && level >= PREC_SUM && *op != '%') {
     v->kind = EVAL_FLOAT;
     v->number = *op == '+' ? a + b : *op == '-' ? a - b : *op == '*' ? a * b : a / b;
   } else if (is_float) {
@@ -730,7 +741,7 @@ static bool combine_two(EvalContext *e, const char *op, unsigned level, EvalValu
   return true;
 }
 
-static const char *take_binary(Reader *r, unsigned level)
+static const char *take_binary(Reader *r, Precedence level)
 {
   for (unsigned i = 0; i < ARRAY_COUNT(binaries); i++)
     if (binaries[i].level == level && take_text(r, binaries[i].text))
@@ -738,18 +749,19 @@ static const char *take_binary(Reader *r, unsigned level)
   return NULL;
 }
 
-static bool read_expression(Reader *r, unsigned level, EvalValue *v)
+static bool read_expression(Reader *r, Precedence level, EvalValue *v)
 {
   const char *op;
-  if (level > TIGHTEST)
+  if (level == PREC_COUNT)
     return read_unary(r, v);
-  if (level == 0 && ++r->depth > MOST_DEPTH)
+  if (level == PREC_OR && ++r->depth > MOST_DEPTH)
     return set_why(r->e, "the expression is too deep");
   if (!read_expression(r, level + 1, v))
     return false;
   while ((op = take_binary(r, level))) {
     EvalValue w;
-    if (!read_expression(r, level + 1, &w) || !combine_two(r->e, op, level, v, &w))
+    if (!read_expression(r, level + 1, &w) ||
+        !combine_two(r->e, op, level, v, &w))
       return false;
   }
   return true;
@@ -765,7 +777,7 @@ EvalContext evaluate_context(Timeline *timeline, uint32_t tile, unsigned frame, 
 bool evaluate_text(EvalContext *e, const char *text, EvalValue *value)
 {
   Reader r = {.e = e, .at = text};
-  if (!read_expression(&r, 0, value))
+  if (!read_expression(&r, PREC_OR, value))
     return false;
   skip_blanks(&r);
   return *r.at == 0 || set_why(e, "cannot read '%.20s'", r.at);
