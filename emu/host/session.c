@@ -130,22 +130,52 @@ static EngineHome home_of(const SessionOptions *o)
                       .ops = o->engine ? o->engine : &HOST_DEFAULT_ENGINE};
 }
 
+/* The status after a report if the options ask for what does not go together. */
+static WseStatus check_options(HostSession *s)
+{
+  const SessionOptions *o = &s->options;
+  if (state_refusal(o))
+    diag_state_refuse(s->diags, HOST_NOWHERE, state_refusal(o));
+  else if (ranks_count() > 1 && ranks_refusal(o))
+    diag_ranks_refuse(s->diags, HOST_NOWHERE, ranks_refusal(o));
+  else if (session_border_refusal(o))
+    diag_ports_refuse(s->diags, HOST_NOWHERE, session_border_refusal(o));
+  else
+    return WSE_OK;
+  return session_usage(s);
+}
+
+/* What leads out of the fabric: the links to other wafers, or the ports on its border. */
+static WseStatus take_links(HostSession *s, EngineOptions *options)
+{
+  const char *why = NULL;
+  options->links = s->options.n_ports ? &s->border : NULL;
+  if (!s->options.member)
+    return WSE_OK;
+  options->links = cluster_gates(*s->options.member, s->program, s->arena, &why);
+  if (options->links)
+    return WSE_OK;
+  diag_cluster_link(s->diags, HOST_NOWHERE, why);
+  return session_usage(s);
+}
+
+static WseStatus create_engine(HostSession *s, ImageMark image, const EngineOptions *options)
+{
+  const SessionOptions *o = &s->options;
+  WseStatus status = WSE_OK;
+  if (o->debugger)
+    s->engine = timeline_create(s->ops, s->program, options, *o->debugger);
+  else if (o->save_state || o->load_state)
+    status = make_recorder(s, image, options);
+  else
+    s->engine = s->ops->create(s->program, options);
+  return status;
+}
+
 static WseStatus make_engine(HostSession *s, ImageMark image)
 {
   const SessionOptions *o = &s->options;
-  if (state_refusal(o)) {
-    diag_state_refuse(s->diags, HOST_NOWHERE, state_refusal(o));
-    return session_usage(s);
-  }
-  if (ranks_count() > 1 && ranks_refusal(o)) {
-    diag_ranks_refuse(s->diags, HOST_NOWHERE, ranks_refusal(o));
-    return session_usage(s);
-  }
-  if (session_border_refusal(o)) {
-    diag_ports_refuse(s->diags, HOST_NOWHERE, session_border_refusal(o));
-    return session_usage(s);
-  }
-  if (session_border_open(s) != WSE_OK)
+  if (check_options(s) != WSE_OK || session_border_open(s) != WSE_OK)
     return WSE_USAGE;
   bool by_others = o->member ? home_of(o).process > 0 : ranks_count() > 1;
   s->ops = by_others ? &engine_ranks : home_of(o).ops;
@@ -157,23 +187,9 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
                            .interrupt = o->interrupt ? o->interrupt : &s->interrupt,
                            .print = o->print_out ? session_print : NULL, .print_context = s,
                            .home = home_of(o), .counts = observers_counts(s),
-                           .links = o->n_ports ? &s->border : NULL,
                            .pulse = progress_create(s, observers_pulse(s))};
-  if (o->member) {
-    const char *why = NULL;
-    options.links = cluster_gates(*o->member, s->program, s->arena, &why);
-    if (!options.links) {
-      diag_cluster_link(s->diags, HOST_NOWHERE, why);
-      return session_usage(s);
-    }
-  }
-  if ((o->save_state || o->load_state) && !o->debugger) {
-    if (make_recorder(s, image, &options) != WSE_OK)
-      return WSE_USAGE;
-  } else {
-    s->engine = o->debugger ? timeline_create(s->ops, s->program, &options, *o->debugger)
-                            : s->ops->create(s->program, &options);
-  }
+  if (take_links(s, &options) != WSE_OK || create_engine(s, image, &options) != WSE_OK)
+    return WSE_USAGE;
   s->ops = s->engine->ops;
   if (o->core && restore_core(s, image) != WSE_OK)
     return WSE_USAGE;
