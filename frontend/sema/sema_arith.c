@@ -285,33 +285,45 @@ static uint64_t largest_number(const Sema *s, PoolId type)
   return bits < 63 ? (UINT64_C(1) << bits) - 1 : 0;
 }
 
-void sema_check_condition(Sema *s, const Node *condition)
+/* A comparison by order, `variable op number`; turned if the number stands on the left. */
+typedef struct { BinaryOp op; PoolId type; uint64_t number; } Bound;
+
+static bool read_bound(Sema *s, const NodeBinary *n, Bound *bound)
 {
-  if (node_kind(condition) != ND_BINARY)
-    return;
-  const NodeBinary *n = node_binary(condition);
   bool is_left = node_kind(n->left) == ND_INT;
   const Node *number = is_left ? n->left : n->right, *name = is_left ? n->right : n->left;
   BinaryOp op = is_left ? mirrored_comparison(n->op) : n->op;
-  bool truth = op == BINARY_LE || op == BINARY_GE, above = op == BINARY_LE || op == BINARY_GT;
+  bool has_order = op == BINARY_LE || op == BINARY_GE || op == BINARY_LT || op == BINARY_GT;
   if (node_kind(number) != ND_INT || !str_is_none(node_int(number)->big) ||
-      node_kind(name) != ND_IDENT || !(truth || op == BINARY_LT || op == BINARY_GT))
-    return;
+      node_kind(name) != ND_IDENT || !has_order)
+    return false;
   const Local *local = scope_find(s, node_ident(name)->name);
   if (!local || !local->type || node_kind(local->type) != ND_IDENT ||
       !pool_eq(scope_predeclared_type(s, node_ident(local->type)->name), local->o.type) ||
       pool_kind(s->pool, local->o.type) != PK_INT_TYPE)
+    return false;
+  *bound = (Bound){op, local->o.type, node_int(number)->value};
+  return true;
+}
+
+void sema_check_condition(Sema *s, const Node *condition)
+{
+  Bound b;
+  if (node_kind(condition) != ND_BINARY || !read_bound(s, node_binary(condition), &b))
     return;
-  PoolId type = local->o.type;
-  uint64_t limit = node_int(number)->value, largest = largest_number(s, type);
-  if (above ? limit != largest || !largest : limit || pool_key(s->pool, type).u.int_type.is_signed)
+  Span at = node_binary(condition)->op_span;
+  bool truth = b.op == BINARY_LE || b.op == BINARY_GE;
+  bool is_upper = b.op == BINARY_LE || b.op == BINARY_GT;
+  uint64_t largest = largest_number(s, b.type);
+  bool is_unsigned = !pool_key(s->pool, b.type).u.int_type.is_signed;
+  if (is_upper ? b.number != largest || !largest : b.number != 0 || !is_unsigned)
     return;
   char digits[24];
-  snprintf(digits, sizeof digits, "%llu", (unsigned long long)limit);
-  diag_comparison_decided(s->diags, n->op_span, truth ? "true" : "false", type,
-                          above ? "greater" : "less", digits);
-  if (!above)
-    diag_counts_below_zero(s->diags, n->op_span);
+  snprintf(digits, sizeof digits, "%llu", (unsigned long long)b.number);
+  diag_comparison_decided(s->diags, at, truth ? "true" : "false", b.type,
+                          is_upper ? "greater" : "less", digits);
+  if (!is_upper)
+    diag_counts_below_zero(s->diags, at);
 }
 
 Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)

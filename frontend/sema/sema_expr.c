@@ -184,6 +184,54 @@ static Operand literal_part(Sema *s, const Node *n, PoolId want)
                              : operand_at(operand_value(s, known), n->span);
 }
 
+/* Can a literal with named fields have the type that it names?  `.{}` is an empty array, too. */
+static bool check_literal_type(Sema *s, const NodeStructInit *n, PoolId type, const PoolKey *k)
+{
+  bool is_array = n->fields.count == 0 && k->kind == PK_ARRAY_TYPE;
+  if (is_array && type_element_count(s->pool, type) > 0) {
+    diag_wrong_element_count(s->diags, n->head.span, type, type_element_count(s->pool, type), 0);
+    diag_array_of_one(s->diags, n->head.span);
+    return false;
+  }
+  if (k->kind != PK_STRUCT_TYPE && !is_array) {
+    diag_not_a_struct_type(s->diags, n->type->span, type);
+    return false;
+  }
+  return true;
+}
+
+/* False after reporting: a field before the last of `n` has its name. */
+static bool check_new_field(Sema *s, const StrId *names, uint32_t n, Span at)
+{
+  bool is_new = true;
+  for (uint32_t k = 0; k + 1 < n; k++)
+    if (str_eq(names[k], names[n - 1])) {
+      diag_repeated_field(s->diags, at, sema_text(s, names[k]));
+      is_new = false;
+    }
+  return is_new;
+}
+
+/* Names and values of the fields; `shape` is the type that the literal names or that is wanted, or
+ * none.  False after reporting. */
+static bool literal_fields(Sema *s, const NodeStructInit *n, PoolId shape, StrId *names,
+                           Operand *parts)
+{
+  bool is_good = true;
+  for (uint32_t i = 0; i < n->fields.count; i++) {
+    const NodeFieldInit *f = node_field_init(n->fields.at[i]);
+    names[i] = f->name.text;
+    is_good = check_new_field(s, names, i + 1, f->name.span) && is_good;
+    PoolId field = wanted_field(s, shape, names[i], i);
+    parts[i] = literal_part(s, f->value, field);
+    /* A type that is only wanted is a proposal. */
+    if (!pool_is_none(field) && (n->type != NULL || sema_coercible(s, parts[i], field)))
+      parts[i] = sema_coerce(s, parts[i], field, f->value->span);
+    is_good = !operand_is_poison(parts[i]) && is_good;
+  }
+  return is_good;
+}
+
 static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
 {
   uint32_t count = n->fields.count;
@@ -200,35 +248,10 @@ static Operand expr_struct_init(Sema *s, const NodeStructInit *n, PoolId want)
     PoolKey k = pool_key(s->pool, shape);
     if (k.kind == PK_UNION_TYPE)
       return union_literal(s, shape, &k, n);
-    bool is_array = count == 0 && k.kind == PK_ARRAY_TYPE;
-    if (n->type != NULL && is_array && type_element_count(s->pool, type) > 0) {
-      diag_wrong_element_count(s->diags, n->head.span, type, type_element_count(s->pool, type), 0);
-      diag_array_of_one(s->diags, n->head.span);
+    if (n->type != NULL && !check_literal_type(s, n, type, &k))
       return operand_poison();
-    }
-    if (n->type != NULL && k.kind != PK_STRUCT_TYPE && !is_array) {
-      diag_not_a_struct_type(s->diags, n->type->span, type);
-      return operand_poison();
-    }
   }
-  bool is_bad = false;
-  for (uint32_t i = 0; i < count; i++) {
-    const NodeFieldInit *f = node_field_init(n->fields.at[i]);
-    names[i] = f->name.text;
-    for (uint32_t k = 0; k < i; k++)
-      if (str_eq(names[k], names[i])) {
-        diag_repeated_field(s->diags, f->name.span, sema_text(s, names[i]));
-        is_bad = true;
-      }
-    PoolId field = wanted_field(s, shape, names[i], i);
-    parts[i] = literal_part(s, f->value, field);
-    if (n->type != NULL && !pool_is_none(field))
-      parts[i] = sema_coerce(s, parts[i], field, f->value->span);
-    else if (!pool_is_none(field) && sema_coercible(s, parts[i], field))
-      parts[i] = sema_coerce(s, parts[i], field, f->value->span);
-    is_bad = is_bad || operand_is_poison(parts[i]);
-  }
-  if (is_bad)
+  if (!literal_fields(s, n, shape, names, parts))
     return operand_poison();
   static const StrId no_names[1] = {{0}};
   Operand o = sema_aggregate(s, count == 0 ? no_names : names, parts, count, n->head.span);
