@@ -265,6 +265,19 @@ Operand builtin_get_rectangle(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- exported names ---------------------------------------------------------------------- */
 
+static void report_export_type(Sema *s, PoolId type, bool is_constant, Span at)
+{
+  PoolKey key = pool_key(s->pool, type);
+  diag_export_name_type(s->diags, at, type);
+  if (key.kind == PK_ARRAY_TYPE) {
+    PoolId pointer = pool_pointer_type(s->pool, true, false, key.u.array.element);
+    diag_export_by_pointer(s->diags, at, is_constant ? "const" : "var",
+                           type_text(s->pool, s->arena, pointer));
+  }
+  if (key.kind == PK_FN_TYPE)
+    diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
+}
+
 Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -293,22 +306,11 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
       diag_first_here(s->diags, s->layout->exports[i].span);
       return operand_poison();
     }
-  bool is_func = pool_kind(s->pool, type) == PK_FN_TYPE;
   if (!sema_is_exportable(s, type)) {
-    PoolKey key = pool_key(s->pool, type);
-    diag_export_name_type(s->diags, call->args.at[1]->span, type);
-    if (key.kind == PK_ARRAY_TYPE)
-      diag_export_by_pointer(s->diags, call->args.at[1]->span,
-                             pool_eq(is_mutable, POOL(FALSE)) ? "const" : "var",
-                             type_text(s->pool, s->arena,
-                                       pool_pointer_type(s->pool, true, false,
-                                                         key.u.array.element)));
-    if (is_func)
-      diag_launch_form(s->diags, call->args.at[1]->span, MAX_LAUNCH_PARAMS,
-                       8 * LAUNCH_ARG_BYTES);
+    report_export_type(s, type, pool_eq(is_mutable, POOL(FALSE)), call->args.at[1]->span);
     return operand_poison();
   }
-  if (!is_func && pool_is_none(is_mutable)) {
+  if (pool_kind(s->pool, type) != PK_FN_TYPE && pool_is_none(is_mutable)) {
     diag_export_needs_mutable(s->diags, at, sema_text(s, export.name));
     return operand_poison();
   }

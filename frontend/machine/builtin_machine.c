@@ -667,6 +667,17 @@ static bool is_only_input(Sema *s, const QueueSlot *slot, unsigned number)
   return true;
 }
 
+static void report_second_queue(Sema *s, const QueueSlot *old, bool is_output, unsigned number,
+                                Span at)
+{
+  diag_queue_twice(s->diags, at, is_output ? "output" : "input", number);
+  sema_first_here(s, at, old->span);
+  if ((old->colors | old->refused) & (uint32_t)sema_machine(s)->memcpy_colors)
+    diag_queue_of_memcpy(s->diags, at);
+  else
+    diag_queue_twice_help(s->diags, at);
+}
+
 Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -696,14 +707,8 @@ Operand builtin_initialize_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   QueueSlot *old = &s->setup->queues[is_output][number];
   if (old->is_explicit) {
     old->refused |= slot.has_color ? 1u << slot.color : 0;
-    if (!setup_is_first_clash(s))
-      return operand_poison();
-    diag_queue_twice(s->diags, at, is_output ? "output" : "input", (unsigned)number);
-    sema_first_here(s, at, old->span);
-    if ((old->colors | old->refused) & (uint32_t)sema_machine(s)->memcpy_colors)
-      diag_queue_of_memcpy(s->diags, at);
-    else
-      diag_queue_twice_help(s->diags, at);
+    if (setup_is_first_clash(s))
+      report_second_queue(s, old, is_output, (unsigned)number, at);
     return operand_poison();
   }
   if (!is_output)
