@@ -5,13 +5,6 @@
 
 #include <stb_ds.h>
 
-/* Does the instruction define operand a?  The semantics column of isa.def says so. */
-static bool defines_a(Opcode op)
-{
-  const char *text = insn_info[op].semantics;
-  return strncmp(text, "ra =", 4) == 0 || strncmp(text, "da =", 4) == 0;
-}
-
 static unsigned vec_operands(const MInsn *mi, MOperand out[])
 {
   unsigned n = 0;
@@ -28,7 +21,7 @@ unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS])
   if (mi->op == MI_LABEL || mi->op == OP_blki || mi->op == OP_unblki)
     return 0;             /* blki, unblki: `a` is the kind of the id, not a register */
   Opcode op = (Opcode)mi->op;
-  bool def = defines_a(op);
+  bool def = insn_defines_a(op);
   unsigned n = 0;
   switch (insn_info[op].format) {
   case FMT_R: case FMT_RI: case FMT_RI32: case FMT_LDA: case FMT_STA: case FMT_RJ: case FMT_RIJ:
@@ -63,17 +56,7 @@ unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS])
 
 bool mi_is_jump(const MInsn *mi)
 {
-  if (mi->op == MI_LABEL || mi->op == OP_call)
-    return false;
-  switch (insn_info[mi->op].format) {
-  case FMT_J: case FMT_RJ: case FMT_RRJ: case FMT_RIJ:
-    return true;
-  case FMT_NONE: case FMT_R: case FMT_RR: case FMT_RRR: case FMT_RRI: case FMT_RI: case FMT_RI32:
-  case FMT_I: case FMT_LD: case FMT_LDA: case FMT_ST: case FMT_STA: case FMT_DSRLD:
-  case FMT_DSRSET: case FMT_DSRGET: case FMT_CTR: case FMT_CTRA: case FMT_VEC:
-  case FMT_COUNT: default:
-    return false;
-  }
+  return mi->op != MI_LABEL && mi->op != OP_call && insn_has_target((Opcode)mi->op);
 }
 
 bool mi_ends_flow(const MInsn *mi)
@@ -97,9 +80,9 @@ static bool mi_has_effect(const MInsn *mi)
       info->cost == COST_CONFIG || info->cost == COST_RANDOM)
     return true;
   /* Carry is a second result: the pair that reads it stands behind its writer. */
-  if (strstr(info->semantics, "; carry"))
+  if (insn_defines_carry(op))
     return op != OP_addi && op != OP_add && op != OP_sub && op != OP_add32 && op != OP_sub32;
-  return !(defines_a(op) || op == OP_dsrget) || op == OP_vstat;
+  return !(insn_defines_a(op) || op == OP_dsrget) || op == OP_vstat;
 }
 
 bool mi_invert(Opcode op, Opcode *inverse)

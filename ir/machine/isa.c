@@ -113,12 +113,14 @@ unsigned insn_words(Opcode op)
   return formats[insn_info[op].format].words;
 }
 
-/* ---- operand widths ------------------------------------------------------------------------ */
+/* ---- what the semantics column says -------------------------------------------------------- */
 
-/* The semantics column names each register operand by its width, ra or da: only this column says
- * which operands are pairs. Read once into bits 0 (a), 1 (b) and 2 (c). */
-static uint8_t pair_operands[OP_COUNT];
-static pthread_once_t pairs_once = PTHREAD_ONCE_INIT;
+/* Only this column says which operands are pairs, for it names each register operand by its width,
+ * ra or da; and which instructions define operand a or the carry.  Read once: the code generator
+ * asks for each instruction, often. */
+enum { SAYS_PAIR_A = 1, SAYS_DEFINES_A = 8, SAYS_DEFINES_CARRY = 16 };     /* pairs b and c: 2, 4 */
+static uint8_t said[OP_COUNT];
+static pthread_once_t said_once = PTHREAD_ONCE_INIT;
 
 static bool is_word_char(char c)
 {
@@ -135,21 +137,47 @@ static bool names_word(const char *text, const char *word)
   return false;
 }
 
-static void find_pairs(void)
+static bool has_start(const char *text, const char *start)
+{
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+static void read_semantics(void)
 {
   static const char *const pair_names[] = {"da", "db", "dc"};
-  for (unsigned op = 0; op < OP_COUNT; op++)
+  for (unsigned op = 0; op < OP_COUNT; op++) {
+    const char *text = insn_info[op].semantics;
     for (unsigned i = 0; i < ARRAY_COUNT(pair_names); i++)
-      if (names_word(insn_info[op].semantics, pair_names[i]))
-        pair_operands[op] |= (uint8_t)(1u << i);
+      if (names_word(text, pair_names[i]))
+        said[op] |= (uint8_t)(SAYS_PAIR_A << i);
+    if (has_start(text, "ra =") || has_start(text, "da ="))
+      said[op] |= SAYS_DEFINES_A;
+    if (strstr(text, "; carry"))
+      said[op] |= SAYS_DEFINES_CARRY;
+  }
+}
+
+static unsigned said_of(Opcode op)
+{
+  if ((unsigned)op >= OP_COUNT)
+    ICE("no opcode %d", (int)op);
+  pthread_once(&said_once, read_semantics);
+  return said[op];
 }
 
 bool insn_is_pair(Opcode op, unsigned operand)
 {
-  if ((unsigned)op >= OP_COUNT)
-    ICE("no opcode %d", (int)op);
-  pthread_once(&pairs_once, find_pairs);
-  return pair_operands[op] >> operand & 1;
+  return said_of(op) >> operand & SAYS_PAIR_A;
+}
+
+bool insn_defines_a(Opcode op)
+{
+  return (said_of(op) & SAYS_DEFINES_A) != 0;
+}
+
+bool insn_defines_carry(Opcode op)
+{
+  return (said_of(op) & SAYS_DEFINES_CARRY) != 0;
 }
 
 unsigned insn_access_bytes(Opcode op)
@@ -531,14 +559,10 @@ unsigned insn_decode(const uint16_t *words, size_t available, Insn *insn, const 
   return wrong ? 0 : length;
 }
 
-bool insn_target(const Insn *insn, uint32_t *target)
+bool insn_has_target(Opcode op)
 {
-  switch (insn_info[insn->op].format) {
-  case FMT_J: case FMT_RJ: case FMT_RRJ:
-    *target = insn->imm;
-    return true;
-  case FMT_RIJ:
-    *target = insn->target;
+  switch (insn_info[op].format) {
+  case FMT_J: case FMT_RJ: case FMT_RRJ: case FMT_RIJ:
     return true;
   case FMT_NONE: case FMT_R: case FMT_RR: case FMT_RRR: case FMT_RRI: case FMT_RI: case FMT_RI32:
   case FMT_I: case FMT_LD: case FMT_LDA: case FMT_ST: case FMT_STA: case FMT_DSRLD:
@@ -546,6 +570,14 @@ bool insn_target(const Insn *insn, uint32_t *target)
   case FMT_COUNT: default:
     return false;
   }
+}
+
+bool insn_target(const Insn *insn, uint32_t *target)
+{
+  if (!insn_has_target(insn->op))
+    return false;
+  *target = insn_info[insn->op].format == FMT_RIJ ? insn->target : insn->imm;
+  return true;
 }
 
 /* ---- disassembly ----------------------------------------------------------------------------- */

@@ -196,10 +196,15 @@ unsigned insn_words(Opcode op);
 /* Is operand 0 (a), 1 (b) or 2 (c) an even pair of registers?  The semantics column says so by
  * naming it da, db or dc. */
 bool insn_is_pair(Opcode op, unsigned operand);
+/* Does the instruction write register a?  For vec it depends on the operands. */
+bool insn_defines_a(Opcode op);
+bool insn_defines_carry(Opcode op);
 /* Bytes that a load or store accesses in memory; 0: it is neither. */
 unsigned insn_access_bytes(Opcode op);
 bool insn_equal(const Insn *x, const Insn *y);
-/* Where a jump, branch or call with a fixed target goes. */
+/* Is it a jump, branch or call with a fixed target? */
+bool insn_has_target(Opcode op);
+/* Where such a one goes; false: it is none. */
 bool insn_target(const Insn *insn, uint32_t *target);
 /* Encodes into words[0..2] and returns how many (1 to 3).  16-bit immediates are patterns
  * (0..0xffff, so cast negative ones to uint16_t); fields that the format does not use must be
