@@ -154,6 +154,69 @@ def stamps_of(folder, config, calls):
     return numpy.stack([cycles[y, x] for y, x in tile_order(config)], axis=1)
 
 
+def everywhere(config, numbers):
+    """The same numbers for every tile."""
+    numbers = numpy.asarray(numbers, numpy.uint16).ravel()
+    shape = config["height"], config["width"], numbers.size
+    return numpy.broadcast_to(numbers, shape).copy()
+
+
+def by_tile(config, numbers):
+    """numbers[p]: of the tiles in their order, each a list."""
+    array = numpy.zeros((config["height"], config["width"], len(numbers[0])), numpy.uint16)
+    for (y, x), row in zip(tile_order(config), numbers):
+        array[y, x] = row
+    return array
+
+
+def tables_of(config, calls):
+    """The program's arrays of numbers: lengths and places of the calls and of their parts."""
+    tables = {"lengths": everywhere(config, calls.lengths),
+              "send_at": everywhere(config, calls.send_at[:-1]),
+              "recv_at": everywhere(config, calls.recv_at[:-1])}
+    if calls.kind not in EXCHANGES:
+        places = everywhere(config, [calls.firsts(i)[:-1] for i in range(len(calls.lengths))])
+        return {**tables, "counts": everywhere(config, calls.counts), "places": places,
+                "sources": places}
+
+    def begins(numbers):
+        return numpy.cumsum(numbers) - numbers
+
+    def of_pairs(of_tile):
+        return by_tile(config, [numpy.concatenate([of_tile(pairs, p) for pairs in calls.pairs])
+                                for p in range(calls.P)])
+
+    return {**tables, "counts": of_pairs(lambda pairs, p: pairs[p]),
+            "sources": of_pairs(lambda pairs, p: begins(pairs[p])),
+            "places": of_pairs(lambda pairs, p: begins(pairs[:, p]))}
+
+
+def received(config, calls, sent, before, after):
+    """What `recv` must hold at the end.  sent, before: `send` and `recv` at the start; after: what
+    `recv` holds, for the tiles that may use it as they like."""
+    want, order = before.copy(), tile_order(config)
+    for i, length in enumerate(calls.lengths):
+        begin, at = int(calls.recv_at[i]), int(calls.send_at[i])
+        parts = [sent[y, x, at:at + calls.sends[i]] for y, x in order]
+        whole = slice(begin, begin + length)
+        if config["kind"] == BROADCAST_ANY:
+            want[..., whole] = before[*order[chosen_root(calls.P, i)], whole]
+        for (y, x), numbers in zip(order, expected(config, calls, i, parts)):
+            if numbers is not None:
+                want[y, x, begin:begin + len(numbers)] = numbers
+            elif config["kind"] == JUMP:           # scratch of the tiles that are not the root
+                want[y, x, whole] = after[y, x, whole]
+    return want
+
+
+def compiled(folder, config, calls, *options):
+    image = folder / "streams.bin"
+    harness.compile(PROGRAM, image, "--werror", *options, params={
+        **config, "calls": len(calls.lengths), "longest": max([1, *calls.lengths]),
+        "room_send": int(calls.send_at[-1]) + 1, "room_recv": int(calls.recv_at[-1]) + 1})
+    return image
+
+
 def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", level="-O1"):
     """Compiles and runs calls of these lengths and compares all results; gives the cycles in which
     each tile came to each call and left it."""
@@ -162,68 +225,28 @@ def run(folder, settings, lengths, *args, seed=0, engine="fast", arch="wse2", le
     config.setdefault("root", config["width"] * config["height"] // 2)
     random = numpy.random.default_rng(seed)
     calls = Calls(config, lengths, random)
-    shape = (config["height"], config["width"])
     dtype = lines.TYPES[config["element"]]
-    room_send, room_recv = int(calls.send_at[-1]) + 1, int(calls.recv_at[-1]) + 1
-    sent = lines.values(random, config, (*shape, room_send))
-    kept = lines.values(random, config, (*shape, room_recv))
+
+    def values(places):
+        shape = config["height"], config["width"], int(places[-1]) + 1
+        return lines.values(random, config, shape).astype(dtype)
+
+    sent, before = values(calls.send_at), values(calls.recv_at)
     folder.mkdir(exist_ok=True)
-    image = folder / "streams.bin"
-    harness.compile(PROGRAM, image, level, f"--arch={arch}", "--werror", params={
-        **config, "calls": len(lengths), "longest": max([1, *lengths]),
-        "room_send": room_send, "room_recv": room_recv})
-
-    def everywhere(numbers):
-        numbers = numpy.asarray(numbers, numpy.uint16).ravel()
-        return numpy.broadcast_to(numbers, (*shape, numbers.size)).copy()
-
-    def by_tile(numbers):
-        """numbers[p]: of the tiles in their order, each a list."""
-        array = numpy.zeros((*shape, len(numbers[0])), numpy.uint16)
-        for (y, x), row in zip(tile_order(config), numbers):
-            array[y, x] = row
-        return array
-
-    counts = everywhere(calls.counts)
-    places = everywhere([calls.firsts(i)[:-1] for i in range(len(lengths))])
-    sources = places
-    if calls.kind in EXCHANGES:
-        tiles = range(calls.P)
-        counts = by_tile([numpy.concatenate([pairs[p] for pairs in calls.pairs]) for p in tiles])
-        sources = by_tile([numpy.concatenate([numpy.cumsum(pairs[p]) - pairs[p]
-                                              for pairs in calls.pairs]) for p in tiles])
-        places = by_tile([numpy.concatenate([numpy.cumsum(pairs[:, p]) - pairs[:, p]
-                                             for pairs in calls.pairs]) for p in tiles])
-    inputs = {"sources": sources, "send": sent.astype(dtype), "recv": kept.astype(dtype),
-              "lengths": everywhere(calls.lengths), "send_at": everywhere(calls.send_at[:-1]),
-              "recv_at": everywhere(calls.recv_at[:-1]), "counts": counts,
-              "places": places}
+    image = compiled(folder, config, calls, level, f"--arch={arch}")
+    inputs = {"send": sent, "recv": before, **tables_of(config, calls)}
     copies = [f"--h2d={name}={harness.save_npy(folder / (name + '.npy'), array)}"
               for name, array in inputs.items()]
     harness.emu(image, f"--engine={engine}", *copies, "--run",
                 *(f"--d2h={name}={folder / (name + '.npy')}"
                   for name in ("send", "recv", "stamps")),
                 f"--stats={folder / 's.json'}", *args, timeout=900)
-    after = harness.load_npy(folder / "recv.npy").reshape(kept.shape)
     numpy.testing.assert_array_equal(
-        harness.load_npy(folder / "send.npy").reshape(sent.shape), inputs["send"],
+        harness.load_npy(folder / "send.npy").reshape(sent.shape), sent,
         err_msg=f"what was sent has changed: {config}")
-    want = inputs["recv"].copy()
-    order = tile_order(config)
-    for i in range(len(lengths)):
-        at = int(calls.send_at[i])
-        parts = [inputs["send"][y, x, at:at + calls.sends[i]] for y, x in order]
-        if config["kind"] == BROADCAST_ANY:
-            part = slice(int(calls.recv_at[i]), int(calls.recv_at[i]) + calls.lengths[i])
-            want[..., part] = inputs["recv"][*order[chosen_root(calls.P, i)], part]
-        for (y, x), numbers in zip(order, expected(config, calls, i, parts)):
-            begin = int(calls.recv_at[i])
-            if numbers is not None:
-                want[y, x, begin:begin + len(numbers)] = numbers
-            elif config["kind"] == JUMP:           # scratch of the tiles that are not the root
-                scratch = slice(begin, begin + calls.lengths[i])
-                want[y, x, scratch] = after[y, x, scratch]
-    numpy.testing.assert_array_equal(after, want, err_msg=f"{config}, lengths {lengths}")
+    after = harness.load_npy(folder / "recv.npy").reshape(before.shape)
+    numpy.testing.assert_array_equal(after, received(config, calls, sent, before, after),
+                                     err_msg=f"{config}, lengths {lengths}")
     return stamps_of(folder, config, calls)
 
 
