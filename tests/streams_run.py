@@ -283,6 +283,14 @@ def cycles_of(stamps, call=0):
     return int(stamps[call, :, 1].max() - stamps[call, :, 0].max())
 
 
+def cycles_and_model(folder, config, n, arch="wse2"):
+    """Cycles of one call with n elements, and those of the model."""
+    tiles = (config["width"], config["height"]) if "height" in config else config["width"]
+    model = predicted(config["kind"], tiles, n, config.get("with_task", 0),
+                      config.get("scheme", WHOLE), arch)
+    return cycles_of(run(folder, config, (n,), arch=arch)), model
+
+
 def point_of_a_root(random, kind):
     """Tiles (for a broadcast a rectangle), elements, their type and the root of a random call."""
     width = lines.log_uniform(random, 2, 200)

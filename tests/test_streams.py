@@ -525,48 +525,45 @@ def test_pairs_of_f32_are_for_additions_and_maxima_on_wse3(tmp_path, kind):
         assert largest < least <= 3 * add
 
 
+# With a task or without: tiles of a line, elements.
+POINTS_OF_LINES = {
+    (streams.ALLGATHER, 0): ((9, 50),),
+    (streams.ALLGATHER, 1): ((13, 30), (16, 64), (3, 362)),
+    (streams.REDUCE_SCATTER, 0): ((9, 44),), (streams.REDUCE_SCATTER, 1): ((11, 40),),
+    (streams.SCAN, 0): ((13, 70),), (streams.SCAN, 1): ((13, 70),),
+    (streams.EXSCAN, 0): ((12, 33),), (streams.EXSCAN, 1): ((12, 33),),
+    (streams.BARRIER, 0): ((9, 0),), (streams.BARRIER, 1): ((9, 0),),
+    (streams.ALLTOALL, 0): ((9, 13), (3, 385)),
+    (streams.ALLTOALL, 1): ((9, 13), (11, 1), (40, 4))}
+# Width, height, elements.
+POINTS_OF_RECTANGLES = {
+    (streams.ALLTOALL_2D, 1): ((9, 12, 3), (11, 11, 24), (5, 5, 24)),
+    (streams.ALLTOALL_SHORT, 0): ((7, 7, 5), (3, 5, 129), (8, 3, 16), (1, 2, 363)),
+    (streams.ALLTOALL_BOTH, 0): ((5, 6, 10), (8, 8, 24), (4, 3, 5), (2, 8, 2), (4, 4, 2), (5, 5, 3))}
+POINTS_OF_TWO_WAYS = ((9, 1), (13, 30), (50, 8), (5, 8), (30, 20))
+
+
+def points_of_the_model():
+    for (kind, with_task), points in POINTS_OF_LINES.items():
+        shape = lines.RECTANGLE if kind == streams.BARRIER else lines.ROW
+        for width, n in points:
+            yield {"kind": kind, "with_task": with_task, "width": width, "shape": shape}, n
+    for (kind, with_task), points in POINTS_OF_RECTANGLES.items():
+        for width, height, n in points:
+            yield {"kind": kind, "with_task": with_task, "width": width, "height": height,
+                   "shape": lines.RECTANGLE}, n
+    for kind in streams.TWO_WAYS:
+        for scheme in streams.SCHEMES:
+            for width, n in POINTS_OF_TWO_WAYS:
+                yield {"kind": kind, "scheme": scheme, "width": width}, n
+
+
 @pytest.mark.long
 def test_cycles_are_near_the_model(tmp_path):
     """The short form of the claim collectives_streams."""
-    for kind, with_task, width, n in ((streams.ALLGATHER, 1, 13, 30), (streams.ALLGATHER, 0, 9, 50),
-                                      (streams.ALLGATHER, 1, 16, 64),
-                                      (streams.REDUCE_SCATTER, 1, 11, 40),
-                                      (streams.REDUCE_SCATTER, 0, 9, 44), (streams.SCAN, 0, 13, 70),
-                                      (streams.EXSCAN, 0, 12, 33), (streams.BARRIER, 0, 9, 0),
-                                      (streams.ALLTOALL, 0, 9, 13), (streams.ALLTOALL, 0, 3, 385),
-                                      (streams.SCAN, 1, 13, 70),
-                                      (streams.EXSCAN, 1, 12, 33), (streams.BARRIER, 1, 9, 0),
-                                      (streams.ALLTOALL, 1, 9, 13), (streams.ALLTOALL, 1, 11, 1),
-                                      (streams.ALLGATHER, 1, 3, 362),
-                                      (streams.ALLTOALL, 1, 40, 4)):
-        shape = lines.RECTANGLE if kind == streams.BARRIER else lines.ROW
-        stamps = streams.run(tmp_path, {"kind": kind, "width": width, "with_task": with_task,
-                                        "shape": shape}, (n,))
-        model = streams.predicted(kind, width, n, with_task)
-        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (kind, with_task)
-    for width, height, n in ((9, 12, 3), (11, 11, 24), (5, 5, 24)):
-        stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_2D, "with_task": 1,
-                                        "shape": lines.RECTANGLE, "width": width,
-                                        "height": height}, (n,))
-        model = streams.predicted(streams.ALLTOALL_2D, (width, height), n, 1)
-        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (width, height)
-    for width, height, n in ((7, 7, 5), (3, 5, 129), (8, 3, 16), (1, 2, 363)):
-        stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_SHORT, "width": width,
-                                        "shape": lines.RECTANGLE, "height": height}, (n,))
-        model = streams.predicted(streams.ALLTOALL_SHORT, (width, height), n)
-        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (width, height)
-    for width, height, n in ((5, 6, 10), (8, 8, 24), (4, 3, 5), (2, 8, 2), (4, 4, 2), (5, 5, 3)):
-        stamps = streams.run(tmp_path, {"kind": streams.ALLTOALL_BOTH, "width": width,
-                                        "shape": lines.RECTANGLE, "height": height}, (n,))
-        model = streams.predicted(streams.ALLTOALL_BOTH, (width, height), n)
-        assert streams.cycles_of(stamps) <= streams.most_cycles(model), (width, height)
-    for kind in streams.TWO_WAYS:
-        for scheme in streams.SCHEMES:
-            for width, n in ((9, 1), (13, 30), (50, 8), (5, 8), (30, 20)):
-                stamps = streams.run(tmp_path, {"kind": kind, "width": width, "scheme": scheme},
-                                     (n,))
-                model = streams.predicted(kind, width, n, scheme=scheme)
-                assert streams.cycles_of(stamps) <= streams.most_cycles(model), (kind, scheme, width)
+    for config, n in points_of_the_model():
+        cycles, model = streams.cycles_and_model(tmp_path, config, n)
+        assert cycles <= streams.most_cycles(model), (config, n)
 
 
 def compiled(folder, role, module, params):

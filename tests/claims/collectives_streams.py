@@ -54,10 +54,8 @@ def check_plan(claims, folder, arch):
                    sum(ratios) / PLANS, OF_FASTEST_MEAN)
 
 
-def main():
-    claims = Claims()
-
-    def one(i):
+def check_results(claims):
+    def differs(i):
         random = harness.commit_random(f"streams {i}")
         kind = i % len(streams.KINDS)
         calls = LONG_ROW if i % 5 == 0 else 4
@@ -75,46 +73,61 @@ def main():
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         claims.equals(f"of {CONFIGURATIONS} configurations, those that differ from numpy",
-                      sum(pool.map(one, range(CONFIGURATIONS))), 0)
+                      sum(pool.map(differs, range(CONFIGURATIONS))), 0)
 
-    folder = claims.scratch / "points"
 
-    def cycles(kind, with_task, size, n, scheme=streams.WHOLE, arch="wse2"):
-        of_rectangle = kind in streams.OF_RECTANGLES
-        width, height = size if of_rectangle else (size, 1)
-        stamps = streams.run(folder, {
-            "kind": kind, "with_task": with_task, "width": width, "height": height,
-            "scheme": scheme, "shape": lines.RECTANGLE if of_rectangle else lines.ROW}, (n,), arch=arch)
-        return streams.cycles_of(stamps), stamps
+def config_of(kind, with_task, size, scheme=streams.WHOLE):
+    """size: tiles of a line, or the sides of a rectangle."""
+    config = {"kind": kind, "with_task": with_task, "scheme": scheme}
+    if kind in streams.OF_RECTANGLES:
+        return {**config, "shape": lines.RECTANGLE, "width": size[0], "height": size[1]}
+    return {**config, "shape": lines.ROW, "width": size}
 
+
+def random_size(random, kind):
+    """Sides or tiles, and how many tiles bound the length of a call."""
+    tiles = lines.log_uniform(random, 2, 200)
+    if kind == streams.BARRIER:          # it has no length
+        return (lines.log_uniform(random, 1, 30), lines.log_uniform(random, 2, 30)), tiles
+    if kind == streams.ALLTOALL_2D:
+        size = (lines.log_uniform(random, 1, 12), lines.log_uniform(random, 2, 12))
+        return size, size[0] * size[1]
+    if kind in streams.BY_HALVES:
+        size = tuple(int(side) for side in random.integers(2, 9, 2))
+        return size, size[0] * size[1]
+    if kind == streams.ALLTOALL:
+        tiles = lines.log_uniform(random, 2, 40)
+    return tiles, tiles
+
+
+def check_points(claims, folder):
     random = harness.commit_random("points")
     for i in range(POINTS):
         kind, with_task = CALLED[i % len(CALLED)]
-        tiles = lines.log_uniform(random, 2, 200)
-        size = (lines.log_uniform(random, 1, 30), lines.log_uniform(random, 2, 30)) \
-            if kind == streams.BARRIER else tiles
-        if kind == streams.ALLTOALL_2D:
-            size = (lines.log_uniform(random, 1, 12), lines.log_uniform(random, 2, 12))
-            tiles = size[0] * size[1]
-        if kind in streams.BY_HALVES:
-            size = tuple(int(side) for side in random.integers(2, 9, 2))
-            tiles = size[0] * size[1]
-        if kind == streams.ALLTOALL:
-            size = tiles = lines.log_uniform(random, 2, 40)
+        size, tiles = random_size(random, kind)
         n = lines.log_uniform(random, 1, max(1, min(500, 3000 // tiles)))
         scheme = int(random.integers(0, 2)) if kind in streams.TWO_WAYS else streams.WHOLE
         arch = ("wse2", "wse3")[i // len(CALLED) % 2]
-        found, _ = cycles(kind, with_task, size, n, scheme, arch)
+        cycles, model = streams.cycles_and_model(
+            folder, config_of(kind, with_task, size, scheme), n, arch)
         way = f" both ways round, scheme {scheme}" if kind in streams.TWO_WAYS else ""
         call = f"{streams.OPERATIONS[kind]}{' with a task' * with_task}{way}"
-        model = streams.predicted(kind, size, n, with_task, scheme, arch)
-        claims.at_most(f"{call}, {arch}, {size} tiles, {n} elements: cycles", found,
+        claims.at_most(f"{call}, {arch}, {size} tiles, {n} elements: cycles", cycles,
                        round(streams.most_cycles(model)))
+
+
+def check_trials(claims, folder):
     for kind, tiles, n, trial in TRIALS:
+        stamps = streams.run(folder, config_of(kind, 1, tiles), (n,))
         claims.at_most(f"{streams.OPERATIONS[kind]} with a task, {tiles} tiles, {n} elements: "
-                       "cycles", cycles(kind, 1, tiles, n)[0], trial)
-    for arch in ("wse2", "wse3"):
-        check_plan(claims, folder, arch)
+                       "cycles", streams.cycles_of(stamps), trial)
+    stamps = streams.run(folder, config_of(streams.BARRIER, 0, (7, 7)), (0,))
+    claims.at_most("barrier, 7 x 7 tiles: cycles", streams.cycles_of(stamps), TRIAL_BARRIER)
+    claims.at_most("barrier, 7 x 7 tiles: from the first to leave to the last",
+                   int(stamps[0, :, 1].max() - stamps[0, :, 1].min()), SKEW_OF_LEAVING)
+
+
+def check_short_parts(claims, folder):
     for arch, n in (*((arch, n) for arch in ("wse2", "wse3") for n in range(1, 9)),
                     ("wse2", 24), ("wse2", 48)):
         stamps = streams.run(folder, {
@@ -122,10 +135,17 @@ def main():
             "shape": lines.RECTANGLE, "with_task": 1}, (n,), arch=arch)
         claims.at_most(f"alltoall, {arch}, 7 x 7 tiles, {n} elements a pair: cycles",
                        streams.cycles_of(stamps), 168 * n + 150)
-    found, stamps = cycles(streams.BARRIER, 0, (7, 7), 0)
-    claims.at_most("barrier, 7 x 7 tiles: cycles", found, TRIAL_BARRIER)
-    claims.at_most("barrier, 7 x 7 tiles: from the first to leave to the last",
-                   int(stamps[0, :, 1].max() - stamps[0, :, 1].min()), SKEW_OF_LEAVING)
+
+
+def main():
+    claims = Claims()
+    check_results(claims)
+    folder = claims.scratch / "points"
+    check_points(claims, folder)
+    check_trials(claims, folder)
+    for arch in ("wse2", "wse3"):
+        check_plan(claims, folder, arch)
+    check_short_parts(claims, folder)
     claims.finish()
 
 
