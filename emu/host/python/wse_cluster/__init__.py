@@ -130,46 +130,54 @@ class Cluster:
 
     # ---- a run ------------------------------------------------------------------------------
 
+    def _compile(self, folder, words, kept, between):
+        """The program, with room for an array of `words` words on a hub, its result, and what lies
+        between two directions."""
+        params = {"axes": self.axes, "k": self.channels, "width": self.tiles, "height": self.rows,
+                  "packet_words": self.packet_words, "buffers": self.buffers,
+                  "pulls": str(self.pulls).lower(), "elements": words, "results": kept,
+                  "between": max(between, 1)}
+        _run(["cslc", str(_HERE / "layout.csl"), f"--arch={self.arch}", "-o", "p.bin",
+              "--params=" + ",".join(f"{k}:{v}" for k, v in params.items())], folder)
+        (folder / "c.json").write_text(json.dumps(self.file("p.bin")))
+
+    def _places(self, number):
+        """(wafer, channel, way): the wafer's place on the axis, and its hub's tile."""
+        return {((x, y), channel, way): ((x, y)[number], tile)
+                for x, y in self.wafers() for *tile, channel, way in self.hubs(number)}
+
     def _carry_out(self, axis, call_of, array_of, blocks, n, results, between=1):
-        """call_of(wafer, place, channel, way), array_of(...): the words of `call` and the array of a
-        hub, of `blocks` blocks of n words; results: names of what comes back, "array", "result".
-        Returns {(wafer, channel, way): {name: blocks x n}} and a Result without values."""
+        """call_of(place, channel, way), array_of(wafer, place, channel, way): the words of `call` and
+        the array of a hub, of `blocks` blocks of n words; results: names of what comes back, "array",
+        "result".  Returns {(wafer, channel, way): {name: blocks x n}} and a Result without values."""
         number, size = self._axis(axis)
         words = blocks * n
         kept = words if "result" in results else 1
         if words + kept + between > _HUB_WORDS:
             raise ClusterError(f"a hub has no room for {words + kept + between} words, at most "
                                f"{_HUB_WORDS}: cut the array, or take more channels")
+        send, fetch, names = [], [], {}
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            params = {"axes": self.axes, "k": self.channels, "width": self.tiles, "height": self.rows,
-                      "packet_words": self.packet_words, "buffers": self.buffers,
-                      "pulls": str(self.pulls).lower(), "elements": words, "results": kept,
-                      "between": max(between, 1)}
-            _run(["cslc", str(_HERE / "layout.csl"), f"--arch={self.arch}", "-o", "p.bin",
-                  "--params=" + ",".join(f"{k}:{v}" for k, v in params.items())], folder)
-            (folder / "c.json").write_text(json.dumps(self.file("p.bin")))
-            command = ["wse-emu", "--cluster=c.json", "--stats=s.json", f"--engine={self.engine}"]
-            fetch, places = [], {}
-            for x, y in self.wafers():
-                place = (x, y)[number]
-                for tile_x, tile_y, channel, way in self.hubs(number):
-                    at, hub = f"@{tile_x},{tile_y},1,1", f"{x}.{y}.{channel}.{way}"
-                    places[(x, y), channel, way] = hub
-                    call = numpy.zeros(8, numpy.uint16)
-                    call[:7] = [*call_of(place, channel, way), size, place]
-                    numpy.save(folder / f"c{hub}.npy", call)
-                    numpy.save(folder / f"a{hub}.npy", numpy.ascontiguousarray(
-                        array_of((x, y), place, channel, way), numpy.float32).reshape(words))
-                    command += [f"--h2d=w{x}.{y}:call{at}=c{hub}.npy",
-                                f"--h2d=w{x}.{y}:array{at}=a{hub}.npy"]
-                    fetch += [f"--d2h=w{x}.{y}:{r}{at}={r}{hub}.npy" for r in results]
-                    fetch += [f"--d2h=w{x}.{y}:cycles{at}=t{hub}.npy"]
-            _run([*command, "--launch=go", *fetch], folder)
+            self._compile(folder, words, kept, between)
+            for key, (place, tile) in self._places(number).items():
+                (x, y), channel, way = key
+                at, hub = f"@{tile[0]},{tile[1]},1,1", f"{x}.{y}.{channel}.{way}"
+                names[key] = hub
+                call = numpy.zeros(8, numpy.uint16)
+                call[:7] = [*call_of(place, channel, way), size, place]
+                numpy.save(folder / f"c{hub}.npy", call)
+                numpy.save(folder / f"a{hub}.npy", numpy.ascontiguousarray(
+                    array_of((x, y), place, channel, way), numpy.float32).reshape(words))
+                send += [f"--h2d=w{x}.{y}:call{at}=c{hub}.npy",
+                         f"--h2d=w{x}.{y}:array{at}=a{hub}.npy"]
+                fetch += [f"--d2h=w{x}.{y}:{r}{at}={r}{hub}.npy" for r in results]
+                fetch += [f"--d2h=w{x}.{y}:cycles{at}=t{hub}.npy"]
+            _run(["wse-emu", "--cluster=c.json", "--stats=s.json", f"--engine={self.engine}", *send,
+                  "--launch=go", *fetch], folder)
             got = {key: {r: numpy.load(folder / f"{r}{hub}.npy").reshape(blocks, n)
-                         for r in results} for key, hub in places.items()}
-            cycles = max(int(numpy.load(folder / f"t{hub}.npy").ravel()[0])
-                         for hub in places.values())
+                         for r in results} for key, hub in names.items()}
+            cycles = max(int(numpy.load(folder / f"t{hub}.npy").ravel()[0]) for hub in names.values())
             stats = json.loads((folder / "s.json").read_text())
         return got, Result(None, cycles, stats)
 
