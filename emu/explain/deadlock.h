@@ -2,9 +2,9 @@
  *
  * Every wait is an edge from a unit (a thread, a queue, a color of a router) to the unit that
  * would have to move first.  Each unit has at most one such edge, so every chain of waits runs
- * into an end or into a cycle: a cause.  deadlock_wait.c knows the edges and deadlock_ends.c the
- * ends; deadlock.c follows the edges and writes the report.  deadlock_text.c has the words for
- * units and ends, deadlock_help.c the advice. */
+ * into an end or into a cycle: a cause.  deadlock_wait.c knows the edges and where they end;
+ * deadlock.c follows them and writes the report.  deadlock_text.c has the words for units and ends,
+ * deadlock_help.c the advice, deadlock_ends.c what the two need to know of an end. */
 #ifndef DEADLOCK_H
 #define DEADLOCK_H
 
