@@ -402,9 +402,9 @@ Operand sema_address_of(Sema *s, Operand place, Span span);
 /* Binary and unary operators on operands. */
 Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span);
 Operand sema_unary(Sema *s, UnaryOp op, Operand a, Span span);
-/* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
 /* The value of a field of a struct of the run, if the field is known; else none. */
 PoolId sema_known_field(const Sema *s, const Operand *o, uint32_t i);
+/* A struct or tuple (names NULL) of the parts; known at compile time if all of them are. */
 Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32_t n, Span span);
 /* An array of `type` with every element `value`. */
 Operand sema_splat(Sema *s, PoolId type, Operand value, Span span);

@@ -66,7 +66,6 @@ static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name
   return operand_poison();
 }
 
-/* Field i of a struct or tuple. */
 PoolId sema_known_field(const Sema *s, const Operand *o, uint32_t i)
 {
   if (o->kind != OPR_MEMORY || pool_is_none(o->value))
@@ -74,6 +73,7 @@ PoolId sema_known_field(const Sema *s, const Operand *o, uint32_t i)
   return pool_key(s->pool, o->value).u.aggregate.elems[i];
 }
 
+/* Field i of a struct or tuple. */
 static Operand field_operand(Sema *s, Operand base, uint32_t i)
 {
   PoolKey type = pool_key(s->pool, base.type);
