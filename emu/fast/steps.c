@@ -824,7 +824,7 @@ static inline void do_single(Visit *v, const FastVector *c, const Insn *insn,
   turn_pay(&v->turn, TIMING_vector_start);
   core->pc = (uint16_t)(core->pc + c->code_bytes);
   core->regs.vstat = true;
-  core->ready = v->turn.cycle + extra + turn_pay(&v->turn, TIMING_vector_end);
+  core->ready = v->turn.cycle + extra + turn_pay_behind(&v->turn, TIMING_vector_end, 1);
 }
 
 /* The cycle of the group of an operation that issues now and has only one. */
@@ -886,5 +886,5 @@ static inline void do_load(Visit *v, const FastVector *c)
   turn_pay(&v->turn, TIMING_vector_start);
   core->pc = (uint16_t)(core->pc + c->code_bytes);
   core->regs.vstat = true;
-  core->ready = v->turn.cycle + turn_pay(&v->turn, TIMING_vector_end);
+  core->ready = v->turn.cycle + turn_pay_behind(&v->turn, TIMING_vector_end, 1);
 }

@@ -624,7 +624,7 @@ static HOT void go_behind_whole(Visit *v, const FastWhole *op)
   uint64_t ready = core->overlaps ? core->ready : 0, next = op->last + 1;
   core->overlaps = false;
   if (waits) {
-    uint64_t end = op->last + op->extra + turn_pay(&v->turn, TIMING_vector_end);
+    uint64_t end = op->last + op->extra + turn_pay_behind(&v->turn, TIMING_vector_end, 1);
     ready = ready > end ? ready : end;
   }
   core->ready = ready > next ? ready : next;
@@ -640,10 +640,7 @@ static RARE bool start_behind_whole(Visit *v, const FastWhole *op, const ScalarC
   t->ahead->is.kept = false;
   t->ahead->began = (uint8_t)(op->last - t->ahead->from);
   t->core.overlaps = false;
-  vector_start(&v->turn, code->insn);
-  if (t->core.vectors & 1u << MAIN_THREAD)
-    t->core.threads[MAIN_THREAD].ready = op->last + op->extra +
-                                         turn_pay(&v->turn, TIMING_vector_next);
+  vector_start_behind(&v->turn, code->insn, op->last + op->extra);
   leave_cycle(v);
   return !is_mistaken(v);
 }
@@ -683,9 +680,8 @@ static HOT bool begin_next_whole(Visit *v, FastWhole *op, WholeNext *next)
       return false;
     *op = next->op;
   }
-  turn_pay(&v->turn, TIMING_vector_start);
   v->tile->ahead->doubled++;
-  ready += turn_pay(&v->turn, TIMING_vector_next);
+  ready += turn_pay_behind(&v->turn, TIMING_vector_next, 1);
   begin_whole(v, op, next->code, issued, ready > issued ? ready : issued + 1);
   return true;
 }
@@ -821,8 +817,7 @@ static HOT void count_row(Visit *v, const FastWhole *op, const FmaRow *row)
   stats->groups += n * op->count;
   stats->elements += n * op->elements;
   stats->stalls[STALL_BANK] += n * op->waits;
-  turn_pay_often(&v->turn, TIMING_vector_start, n);
-  turn_pay_often(&v->turn, TIMING_vector_next, n);
+  turn_pay_behind(&v->turn, TIMING_vector_next, n);
   scalar_pay_often(row->load->pay[0], n, stats->paid);
   v->tile->ahead->doubled = (uint8_t)(v->tile->ahead->doubled + 2 * n);
 }

@@ -751,16 +751,19 @@ void turn_fault(Turn *turn, Fault fault);
 /* For a sink that may want it. */
 void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event);
 
-/* The cycles of a row that a thread spends so many times. */
-static inline unsigned turn_pay_often(Turn *turn, TimingRowId row, unsigned times)
-{
-  unsigned cycles = timing_cycles(&turn->program->timing, row);
-  turn->log->stats.paid[timing_trust(row)] += times * (cycles ? cycles : 1);
-  return cycles;
-}
+/* The cycles of a row, which a thread spends. */
 static inline unsigned turn_pay(Turn *turn, TimingRowId row)
 {
-  return turn_pay_often(turn, row, 1);
+  unsigned cycles = timing_cycles(&turn->program->timing, row);
+  turn->log->stats.paid[timing_trust(row)] += cycles ? cycles : 1;
+  return cycles;
+}
+/* The same so many times, for a row that begins with the cycle of a group: that is the group's. */
+static inline unsigned turn_pay_behind(Turn *turn, TimingRowId row, unsigned times)
+{
+  unsigned cycles = timing_cycles(&turn->program->timing, row);
+  turn->log->stats.paid[timing_trust(row)] += times * (cycles ? cycles - 1 : 0);
+  return cycles;
 }
 
 /* Actions that take effect now: when `pending_due` has come. */
@@ -849,6 +852,9 @@ void tile_carry_out(Turn *turn, const Insn *insn);
 /* Why the operation cannot do a group now; STALL_NONE: it can. */
 StallCause vector_plan(Turn *turn, unsigned thread, GroupPlan *plan);
 void vector_start(Turn *turn, const Insn *insn);
+/* With the last group of the thread's operation before, which is over with its bank conflict in
+ * cycle `last`. */
+void vector_start_behind(Turn *turn, const Insn *insn, uint64_t last);
 void vector_group(Turn *turn, unsigned thread, const GroupPlan *plan);
 /* Its last group has been done, with `extra` cycles of a bank conflict. */
 void vector_end(Turn *turn, unsigned thread, unsigned extra);

@@ -170,9 +170,7 @@ static bool starts_next(Turn *turn, const Insn *insn, uint64_t last)
   turn_event(turn, .kind = EV_INST, .pc = t->pc);
   turn->log->stats.instructions++;
   t->issues++;
-  vector_start(turn, insn);
-  if (t->threads[MAIN_THREAD].run)
-    t->threads[MAIN_THREAD].ready = last + turn_pay(turn, TIMING_vector_next);
+  vector_start_behind(turn, insn, last);
   return true;
 }
 
@@ -186,11 +184,12 @@ static void go_on_beside(Turn *turn, const VecRun *run, uint64_t last)
   if (insn && (starts_next(turn, insn, last) || overlap_issues(run, insn, &t->regs) ||
                (t->ready > turn->cycle && overlap_follows(insn, t->dsrs))))
     return;
-  uint64_t end = last + turn_pay(turn, TIMING_vector_end);
+  uint64_t end = last + turn_pay_behind(turn, TIMING_vector_end, 1);
   t->ready = t->ready > end ? t->ready : end;
 }
 
-/* The operation's last group was in cycle `last`, or it had none. */
+/* The operation's last group was in cycle `last`, or it ends in it without one; an operation
+ * without elements has paid that cycle, too. */
 static void vec_finish(Turn *turn, unsigned thread, const VecRun *run, uint64_t last,
                        bool by_control, bool by_fifo)
 {
@@ -208,8 +207,10 @@ static void vec_finish(Turn *turn, unsigned thread, const VecRun *run, uint64_t 
     write_register(t, &run->dest);
   if (t->overlaps)
     go_on_beside(turn, run, last);
-  else
+  else if (by_control || by_fifo)
     t->ready = last + turn_pay(turn, TIMING_vector_end);
+  else
+    t->ready = last + turn_pay_behind(turn, TIMING_vector_end, 1);
 }
 
 static uint16_t queues_read(const VecRun *run)
@@ -377,11 +378,11 @@ static Fault capture_run(Turn *turn, VecRun *run, const Insn *insn)
   return (Fault){.kind = kind, .color = NO_COLOR, .pc = t->pc, .value = value};
 }
 
-static void begin_thread(Turn *turn, unsigned thread, VecRun *run)
+/* `first`: the cycle of the first group. */
+static void begin_thread(Turn *turn, unsigned thread, VecRun *run, uint64_t first)
 {
   Tile *t = turn->tile;
-  t->threads[thread] = (Thread){.run = run,
-                                .ready = turn->cycle + turn_pay(turn, TIMING_vector_start)};
+  t->threads[thread] = (Thread){.run = run, .ready = first};
   thread_set_level(t, thread);
   t->vectors |= (uint16_t)(1u << thread);
   if (thread == MAIN_THREAD) {
@@ -393,7 +394,8 @@ static void begin_thread(Turn *turn, unsigned thread, VecRun *run)
   turn->port->started(turn, thread);
 }
 
-void vector_start(Turn *turn, const Insn *insn)
+/* `last`: of the operation that this one follows without a gap, or NEVER. */
+static void start_operation(Turn *turn, const Insn *insn, uint64_t last)
 {
   Tile *t = turn->tile;
   VecRun *run = turn->port->run_alloc(turn);
@@ -413,12 +415,24 @@ void vector_start(Turn *turn, const Insn *insn)
   t->pc = (uint16_t)(t->pc + run->insn_words * 2);
   if (run->async)
     t->ready = turn->cycle + turn_pay(turn, TIMING_vector_async_issue);
-  if (run->remaining) {
-    begin_thread(turn, thread, run);
-    return;
+  if (!run->remaining) {
+    start_empty(turn, thread, run);
+    turn->port->run_free(turn, run);
+  } else if (last != NEVER && thread == MAIN_THREAD) {
+    begin_thread(turn, thread, run, last + turn_pay_behind(turn, TIMING_vector_next, 1));
+  } else {
+    begin_thread(turn, thread, run, turn->cycle + turn_pay(turn, TIMING_vector_start));
   }
-  start_empty(turn, thread, run);
-  turn->port->run_free(turn, run);
+}
+
+void vector_start(Turn *turn, const Insn *insn)
+{
+  start_operation(turn, insn, NEVER);
+}
+
+void vector_start_behind(Turn *turn, const Insn *insn, uint64_t last)
+{
+  start_operation(turn, insn, last);
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */
@@ -699,6 +713,7 @@ void vector_group(Turn *turn, unsigned thread, const GroupPlan *plan)
     tile_take_input(turn, th->run->src[1].queue);
     th->run->src[1].phase = 0;
     th->ready = turn->cycle + 1;
+    turn->log->stats.paid[TRUST_DOCUMENTED]++;          /* like a group */
   } else {
     do_group(turn, thread, plan->elements);
   }
