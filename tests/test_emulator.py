@@ -618,6 +618,7 @@ ARRAYS = (
     (lambda path: numpy.save(path, numpy.zeros(4, ">f4")), "array_unreadable", "big-endian"),
     (lambda path: numpy.save(path, numpy.zeros(4, numpy.int32)), "array_type", "has elements of type i4; 'v' takes f4"),
     (lambda path: numpy.save(path, numpy.zeros(4, numpy.float16)), "array_type", "f2"),
+    (lambda path: numpy.save(path, numpy.zeros((0, 4), "f4")), "array_empty", "no elements"),
     (lambda path: (numpy.save(path, numpy.zeros(4, numpy.float32)),
                    path.write_bytes(path.read_bytes()[:-1])), "array_unreadable", "as long as"),
 )
@@ -628,6 +629,25 @@ def test_bad_arrays(image, tmp_path, make, name, words):
     make(tmp_path / "a.npy")
     ran = harness.emu(image, f"--h2d=v@0,0,1,1={tmp_path}/a.npy", expect=1)
     assert f"[{name}]" in ran.err and words in ran.err
+
+
+@pytest.mark.parametrize("type_name, value, number", [("u1", 2, "2"), ("i1", -1, "-1")])
+def test_an_array_for_bools_has_0_and_1(image, tmp_path, type_name, value, number):
+    for wrong in (False, True):
+        given = numpy.array([[1, 0], [0, value if wrong else 1]], type_name)
+        numpy.save(tmp_path / "a.npy", given)
+        ran = harness.emu(image, f"--h2d=flag@0,0,2,2={tmp_path}/a.npy", "--print=flag",
+                          expect=int(wrong))
+        if wrong:
+            assert f"'{number}' is no value of type bool" in ran.err and "true, false" in ran.err
+        else:
+            assert ran.out == "flag@0,0: 1\nflag@1,0: 0\nflag@0,1: 0\nflag@1,1: 1\n"
+
+
+def test_an_array_has_as_many_dimensions_as_numpy_allows(image, tmp_path):
+    numpy.save(tmp_path / "a.npy", numpy.arange(4, dtype="f4").reshape((1,) * 31 + (4,)))
+    ran = harness.emu(image, f"--h2d=v@0,0,1,1={tmp_path}/a.npy", "--print=v@0,0,1,1")
+    assert ran.out == "v@0,0: 0 1 2 3\n"
 
 
 def test_no_prefix_of_an_array_file_is_taken(image, tmp_path):

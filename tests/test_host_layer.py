@@ -311,7 +311,8 @@ def test_command_line_with_memcpy(program, tmp_path):
     by_action = {p["action"]: p for p in stats["phases"]}
     assert by_action["h2d a"]["cycles"] == 0 and by_action["h2d a"]["host_cycles"] >= 14 / 0.257 / 2
     assert stats["cycles"] == by_action["launch scale"]["cycles"] + by_action["start"]["cycles"]
-    assert "[element_width]" in harness.emu(program / "out", "--h2d=flag=1,1,1,1,1,1", expect=1).err
+    said = harness.emu(program / "out", "--h2d=flag=1,1,1,1,1,1", expect=1).err
+    assert "[element_width]" in said and "16, 32 or 64 bits" in said
     refused = harness.emu(program / "out", "--launch=hang", expect=3)
     assert "unblock_cmd_stream" in refused.err
 

@@ -198,7 +198,7 @@ static bool share_elements(Parse *p, uint64_t count)
   ActionStep *a = p->action;
   uint64_t tiles = host_tile_count(&a->region);
   Extents extents = region_extents(p);
-  if (count == 0 || count % tiles) {
+  if (count % tiles) {
     diag_elements_uneven(p->diags, HOST_NOWHERE, count, tiles, export_of(p)->name);
     diag_elements_region(p->diags, HOST_NOWHERE, export_of(p)->name);
   } else if (extents.least && count / tiles > extents.least && count / tiles != extents.most) {
@@ -292,6 +292,36 @@ static uint32_t array_word(const NpyArray *array, uint64_t index, uint32_t part)
   return word;
 }
 
+/* A byte of an array may be a number that is no bool. */
+static bool holds_bools(const Parse *p, const NpyArray *array)
+{
+  for (uint64_t i = 0; i < array->count; i++) {
+    unsigned value = array->data[i];
+    if (value > 1) {
+      int number = array->kind == 'i' ? (int8_t)value : (int)value;
+      const char *text = arena_printf(session_arena(p->session), "%d", number);
+      return bad_value(p, text, strlen(text), 'b', 1);
+    }
+  }
+  return true;
+}
+
+static bool array_fits(const Parse *p, const NpyArray *array, const char *path)
+{
+  const ImageExport *export = export_of(p);
+  if (!type_fits(export, p->image->fp16, array)) {
+    const char *type = arena_printf(session_arena(p->session), "%c%u", array->kind, array->bytes);
+    diag_array_type(p->diags, HOST_NOWHERE, path, type, export->name,
+                    types_of(session_arena(p->session), export, p->image->fp16));
+  } else if (array->count == 0) {
+    diag_array_empty(p->diags, HOST_NOWHERE, path, export->name);
+  } else {
+    return export->element_class != 'b' || holds_bools(p, array);
+  }
+  session_usage(p->session);
+  return false;
+}
+
 static bool load_array(Parse *p, const char *path)
 {
   const ImageExport *export = export_of(p);
@@ -303,15 +333,7 @@ static bool load_array(Parse *p, const char *path)
     session_usage(p->session);
     return false;
   }
-  bool ok = type_fits(export, p->image->fp16, &array);
-  if (!ok) {
-    char type[16];
-    snprintf(type, sizeof type, "%c%u", array.kind, array.bytes);
-    diag_array_type(p->diags, HOST_NOWHERE, path, type, export->name,
-                    types_of(session_arena(p->session), export, p->image->fp16));
-    session_usage(p->session);
-  }
-  ok = ok && share_elements(p, array.count);
+  bool ok = array_fits(p, &array, path) && share_elements(p, array.count);
   uint32_t each = element_words(export);
   for (uint64_t i = 0; ok && i < array.count * each; i++) {
     uint32_t word = array_word(&array, i / each, (uint32_t)(i % each));

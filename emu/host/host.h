@@ -275,10 +275,10 @@ bool host_region_ok(HostSession *session, const WseTransfer *transfer);
 
 /* ---- npy.c: arrays in files ------------------------------------------------------------- */
 
-enum { NPY_MAX_DIMS = 8 };
+enum { NPY_MAX_DIMS = 64 };      /* as numpy */
 typedef struct {
   char kind;                    /* 'i' 'u' 'f' 'b' */
-  unsigned bytes;               /* of an element: 1, 2 or 4 */
+  unsigned bytes;               /* of an element: 1, 2, 4 or 8 */
   unsigned n_dims;
   uint64_t shape[NPY_MAX_DIMS];
   uint64_t count;
