@@ -215,8 +215,11 @@ struct Debugger {
   uint32_t step_inlined;        /* the call that `next` stays in, or that `finish` leaves */
   const char *step_file;
   uint64_t steps_left;
-  uint64_t last_cycle;          /* of the event that was looked at last, */
+  bool arrives;                 /* with the event, the main thread has come to its instruction */
+  uint64_t last_cycle;          /* of the last event with which one has, */
   uint32_t last_tile;           /* and its tile: a tile stops once per cycle */
+  /* tiles whose main thread has come to its instruction while its operation runs; stb_ds */
+  struct { uint32_t key; bool value; } *beside;
   unsigned hit;                 /* number of the breakpoint by which it stands; 0 none */
   BreakKind hit_kind;
   char hit_why[200];            /* why its condition had no value; "": it had one, or none */

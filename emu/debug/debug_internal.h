@@ -41,6 +41,9 @@ uint64_t timeline_hash(Timeline *timeline);
 
 /* ---- frames.c: where a tile's main thread is ----------------------------------------------- */
 
+/* The main thread's operation, if its next instruction can issue beside that: then the thread
+ * stands before the instruction; else NULL, and it stands at its operation, if it has one. */
+const VecRun *frames_beside(const Tile *core);
 /* The inlined call whose code stands at an address; IMAGE_NO_INLINE: none. */
 uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc);
 /* Is `call` the inlined call `outer`, or inside it?  Each is inside IMAGE_NO_INLINE. */

@@ -20,11 +20,41 @@ void debugger_close(Debugger *d)
   while (arrlenu(d->breaks))
     stops_remove(d, d->breaks[0].number);
   arrfree(d->breaks);
+  hmfree(d->beside);
   follow_end(d);
   free(d->core);
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
+
+/* An event of a microthread does not move the main thread. */
+static bool is_of_main(const TraceEvent *event)
+{
+  return event->kind == EV_INST || event->kind == EV_TASK_START || event->kind == EV_LAUNCH ||
+         (event->kind == EV_DONE && event->thread == MAIN_THREAD);
+}
+
+/* Is the main thread's next instruction another one than before the event, and about to issue?
+ * Behind an operation that others may issue beside it is, behind any other when that is over. */
+static bool main_arrives(Debugger *d, const TraceEvent *event)
+{
+  Engine *engine = timeline_engine(d->timeline);
+  const Tile *core = engine->ops->tile(engine, event->tile, false);
+  if (!is_of_main(event) || !core || !core->mem.cls || !core->running)
+    return false;
+  bool runs = core->threads[MAIN_THREAD].run != NULL, is_beside = frames_beside(core) != NULL;
+  if (event->kind == EV_DONE && runs)
+    return false;               /* the next one has issued: an event of its own */
+  bool was_beside = hmdel(d->beside, event->tile);
+  if (is_beside)
+    hmput(d->beside, event->tile, true);
+  if ((runs && !is_beside) || (event->kind == EV_DONE && was_beside) ||
+      (d->last_cycle == event->cycle && d->last_tile == event->tile))
+    return false;
+  d->last_cycle = event->cycle;
+  d->last_tile = event->tile;
+  return true;
+}
 
 /* Has the frame where the step began called this one?  Code of an inlined call
  * has the stack pointer of its caller. */
@@ -71,8 +101,7 @@ static bool ends_step(Debugger *d, const TraceEvent *event)
     return starts;
   if (d->step == STEP_INSTRUCTION)
     return event->kind == EV_INST;
-  if (!core->running || core->threads[MAIN_THREAD].run ||
-      (d->last_cycle == event->cycle && d->last_tile == event->tile))
+  if (!d->arrives)
     return false;
   if (starts)
     return true;               /* the code that began the step has ended */
@@ -102,6 +131,16 @@ static void note_step(Debugger *d, StepKind step)
   }
 }
 
+/* One of several steps is over: the next one begins here. */
+static bool was_last_step(Debugger *d)
+{
+  if (--d->steps_left == 0)
+    return true;
+  d->frame = 0;
+  note_step(d, d->step);
+  return false;
+}
+
 /* On the way back each line counts where it begins. */
 static void note_line(Debugger *d)
 {
@@ -125,10 +164,9 @@ bool debugger_event(void *context, const TraceEvent *event)
   bool follows = d->follow && follow_event(d, event);
   if (d->catching_up)
     return false;
+  d->arrives = main_arrives(d, event);
   unsigned hit = stops_hit(d, event);
-  bool stepped = !hit && ends_step(d, event) && --d->steps_left == 0;
-  d->last_cycle = event->cycle;
-  d->last_tile = event->tile;
+  bool stepped = !hit && ends_step(d, event) && was_last_step(d);
   if (!hit && !stepped)
     return follows;
   if (d->searching) {
@@ -266,6 +304,21 @@ static void print_reason(Debugger *d)
     fprintf(d->out, "the run is over, ");
 }
 
+/* What the line before has begun may not be over. */
+static void print_beside(Debugger *d)
+{
+  Engine *engine = timeline_engine(d->timeline);
+  const VecRun *run = frames_beside(engine->ops->tile(engine, d->tile, false));
+  const char *file;
+  uint32_t line;
+  if (!run)
+    return;
+  if (frames_place(d->program, d->tile, run->pc, &file, &line))
+    fprintf(d->out, ", beside its operation at %s:%u", file, line);
+  else
+    fprintf(d->out, ", beside its operation at pc 0x%04x", run->pc);
+}
+
 void debugger_print_stand(Debugger *d)
 {
   DebugFrame frames[MOST_FRAMES];
@@ -279,5 +332,6 @@ void debugger_print_stand(Debugger *d)
     fprintf(d->out, ": %s at %s:%u", frames[0].function, frames[0].file, frames[0].line);
   else
     fprintf(d->out, ": %s at pc 0x%04x", frames[0].function, frames[0].pc);
+  print_beside(d);
   fputc('\n', d->out);
 }

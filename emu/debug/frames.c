@@ -87,6 +87,11 @@ static unsigned add_frames(const Program *program, const ClassCode *cls, DebugFr
   return n;
 }
 
+const VecRun *frames_beside(const Tile *core)
+{
+  return core && core->overlaps ? core->threads[MAIN_THREAD].run : NULL;
+}
+
 unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_FRAMES])
 {
   Engine *engine = timeline_engine(timeline);
@@ -97,7 +102,12 @@ unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_F
   if (!calls_top(engine, program, tile, &call))
     return 0;
   uint16_t r[GPR_COUNT];
-  memcpy(r, engine->ops->tile(engine, tile, false)->regs.r, sizeof r);
+  const Tile *core = engine->ops->tile(engine, tile, false);
+  memcpy(r, core->regs.r, sizeof r);
+  if (frames_beside(core)) {
+    call.pc = call.place = core->pc;
+    call.info = calls_function(cls->image, core->pc);
+  }
   while (n < MOST_FRAMES) {
     DebugFrame base = {.pc = call.pc, .sp = call.sp, .info = call.info, .is_top = call.is_top};
     memcpy(base.r, r, sizeof r);

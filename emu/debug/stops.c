@@ -462,6 +462,20 @@ static bool read_watch(Debugger *d, const Break *b, uint8_t bytes[BREAK_BYTES])
   return engine->ops->mem_read(engine, b->tile, b->address, bytes, b->bytes);
 }
 
+/* The tiles of the region whose main thread goes on beside its operation. */
+static void find_beside(Debugger *d, const uint32_t region[4])
+{
+  Engine *engine = timeline_engine(d->timeline);
+  hmfree(d->beside);
+  for (uint32_t y = region[1]; y < region[1] + region[3]; y++)
+    for (uint32_t x = region[0]; x < region[0] + region[2]; x++) {
+      uint32_t tile = program_tile(d->program, x, y);
+      const Tile *core = engine->ops->tile(engine, tile, false);
+      if (frames_beside(core))
+        hmput(d->beside, tile, true);
+    }
+}
+
 void stops_arm(Debugger *d)
 {
   uint32_t region[4] = {0, 0, 0, 0}, kinds = 0;
@@ -480,6 +494,7 @@ void stops_arm(Debugger *d)
     kinds |= kinds_of(BREAK_CODE);
     include_region(region, tile);
   }
+  find_beside(d, region);
   follow_listen(d, &kinds, region);
   timeline_listen(d->timeline, kinds, region);
 }
@@ -498,8 +513,7 @@ static bool is_at_place(Debugger *d, const Break *b, const TraceEvent *event)
 {
   Engine *engine = timeline_engine(d->timeline);
   const Tile *core = engine->ops->tile(engine, event->tile, false);
-  if (!core || !core->mem.cls || !core->running || core->threads[MAIN_THREAD].run ||
-      (d->last_cycle == event->cycle && d->last_tile == event->tile))
+  if (!d->arrives)
     return false;
   for (size_t i = 0; i < arrlenu(b->places); i++)
     if (b->places[i].cls == core->mem.cls->index && b->places[i].pc == core->pc)

@@ -1,0 +1,124 @@
+"""wse-dbg stops at an instruction as often as the trace has it issued: beside microthreads, and
+beside operations of the main thread."""
+import re
+from collections import Counter
+
+import pytest
+
+import harness
+
+LAYOUT = """
+const around = @get_color(1);
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .x = x, .around = around });
+    @set_color_config(x, 0, around, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+  }
+}
+"""
+
+# While tasks run, microthreads move 200 words; `rows` has operations without a gap between them.
+PE = """
+param x: u16;
+param around: color;
+var words = @zeros([200]u32);
+var back = @zeros([200]u32);
+var a = @zeros([40]f16);
+var b = @zeros([10]f16);
+var factors = @zeros([3]f16);
+var turns: u16 = 0;
+const out_queue = @get_output_queue(2);
+const in_queue = @get_input_queue(3);
+const all_words = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{200} -> words[i] });
+const all_back = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{200} -> back[i] });
+const some_a = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{10} -> a[i] });
+const all_b = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{10} -> b[i] });
+const out = @get_dsd(fabout_dsd, .{
+  .fabric_color = around, .extent = 200, .output_queue = out_queue });
+const in = @get_dsd(fabin_dsd, .{
+  .fabric_color = around, .extent = 200, .input_queue = in_queue });
+const to = @get_dsr(dsr_dest, 1);
+const sum = @get_dsr(dsr_src0, 1);
+const from = @get_dsr(dsr_src1, 1);
+const main_id = @get_local_task_id(8);
+const turn_id = @get_local_task_id(9);
+const rows_id = @get_local_task_id(10);
+
+task main() void {
+  @mov32(out, all_words, .{ .async = true });
+  @mov32(all_back, in, .{ .async = true, .activate = rows_id });
+  @activate(turn_id);
+}
+task turn() void {
+  turns += 1;
+  factors[0] = factors[0] / 3.0;
+  if (turns < 3 + x) { @activate(turn_id); }
+}
+task rows() void {
+  @load_to_dsr(to, all_b);
+  @load_to_dsr(sum, all_b);
+  @load_to_dsr(from, some_a, .{ .save_address = true });
+  @fmach(to, sum, from, factors[0]);
+  @fmach(to, sum, from, factors[1]);
+  @fmach(to, sum, from, factors[2]);
+  turns = 0;
+}
+comptime {
+  @bind_local_task(main, main_id);
+  @bind_local_task(turn, turn_id);
+  @bind_local_task(rows, rows_id);
+  @activate(main_id);
+  @initialize_queue(in_queue, .{ .color = around });
+  if (@is_arch("wse3")) { @initialize_queue(out_queue, .{ .color = around }); }
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def program(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("counts")
+    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "pe.csl").write_text(PE)
+    harness.compile(folder / "layout.csl", folder / "p.bin", request.param)
+    return folder / "p.bin"
+
+
+def debug(program, engine, *commands):
+    script = program.parent / "script"
+    script.write_text("\n".join(commands) + "\n")
+    return harness.run([harness.tool("wse-dbg"), program, engine, "-x", script]).out
+
+
+def issued(program):
+    """How often each tile issues the instruction at each address.  The debugger begins where those
+    of cycle 0 are about to issue."""
+    trace = harness.emu(program, "--trace=inst").out
+    issues = re.findall(r"^@(\d+) P(\d+)\.(\d+) inst issue (0x\w+)", trace, re.M)
+    return Counter(f"*{pc} @{x},{y}" for cycle, x, y, pc in issues if cycle != "0")
+
+
+@pytest.mark.parametrize("engine", ["--engine=fast", "--engine=reference"])
+def test_a_breakpoint_has_as_many_hits_as_the_trace_has_issues(program, engine):
+    counts = issued(program)
+    assert max(counts.values()) > 3 and len(counts) > 30
+    ignored = [f"ignore {number} 1000" for number in range(1, len(counts) + 1)]
+    said = debug(program, engine, *(f"break {place}" for place in counts), *ignored, "continue",
+                 "info breakpoints")
+    hits = dict(re.findall(r"^\d+  breakpoint (.*), (\d+) hits", said, re.M))
+    assert {place: int(n) for place, n in hits.items()} == counts
+
+
+def line_of(text):
+    return PE[:PE.index(text)].count("\n") + 1
+
+
+def test_lines_beside_an_operation_are_stopped_at_one_by_one(program):
+    first, last = line_of("@fmach(to, sum, from, factors[0])"), line_of("turns = 0;")
+    said = debug(program, "--engine=fast", f"break {first} @1,0", "continue", "next", "next",
+                 "next", "reverse-next", "reverse-next", f"goto {10**6}", "delete",
+                 f"break {first} @1,0", "reverse-continue", "next 3", "print b[0]")
+    lines = [int(n) for n in re.findall(r"P1\.0: rows at \S*pe.csl:(\d+)", said)]
+    assert lines == [first, first + 1, first + 2, last, first + 2, first + 1, last, first,
+                     last]
+    assert re.search(rf"pe.csl:{first + 1}, beside its operation at \S*pe.csl:{first}$", said, re.M)
