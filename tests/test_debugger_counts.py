@@ -122,3 +122,94 @@ def test_lines_beside_an_operation_are_stopped_at_one_by_one(program):
     assert lines == [first, first + 1, first + 2, last, first + 2, first + 1, last, first,
                      last]
     assert re.search(rf"pe.csl:{first + 1}, beside its operation at \S*pe.csl:{first}$", said, re.M)
+
+
+CALLS = """
+param x: u16;
+const math = @import_module("<math>");
+var values = [6]f32{ 1.0, 4.0, 9.0, 16.0, 25.0, 36.0 };
+var total: f32 = 0.0;
+var count: u16 = 0;
+var large: u16 = 0;
+const main_id = @get_local_task_id(8);
+const next_id = @get_local_task_id(9);
+fn root(v: f32) f32 {
+  return math.sqrt(v);
+}
+fn bump(n: u16) void {
+  count += n;
+  if (count > 3) {
+    large = count;
+  }
+}
+task main() void {
+  for (@range(u16, 6)) |i| {
+    total += root(values[i]);
+    bump(x + 1);
+  }
+  @activate(next_id);
+}
+task next() void {
+  bump(1);
+  count += 1;
+  if (count < 20) { @activate(next_id); }
+}
+comptime {
+  @bind_local_task(main, main_id);
+  @bind_local_task(next, next_id);
+  @activate(main_id);
+}
+"""
+CALL_LAYOUT = """
+layout {
+  @set_rectangle(2, 1);
+  for (@range(u16, 2)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .x = x }); }
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O1", "-O2"])
+def calls(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calls")
+    (folder / "layout.csl").write_text(CALL_LAYOUT)
+    (folder / "pe.csl").write_text(CALLS)
+    harness.compile(folder / "layout.csl", folder / "p.bin", request.param)
+    return folder / "p.bin"
+
+
+def call_line(text):
+    return CALLS[:CALLS.index(text)].count("\n") + 1
+
+
+# How often tile 0 and tile 1 come to the place: 6 turns each, then `next` until count is 20.
+PLACES = (("pe.csl:{}", "total += root", 6, 6), ("pe.csl:{}", "bump(x + 1)", 6, 6),
+          ("pe.csl:{}", "bump(1)", 7, 4), ("pe.csl:{}", "return math.sqrt", 6, 6),
+          ("root", "", 6, 6), ("sqrt", "", 6, 6), ("bump", "", 13, 10),
+          ("pe.csl:{}", "if (count > 3)", 13, 10))
+
+
+def test_a_line_or_function_stops_as_often_where_calls_are_inlined(calls):
+    places = [place.format(call_line(text)) if text else place for place, text, *_ in PLACES]
+    said = debug(calls, "--engine=fast",
+                 *(f"break {place} @{x},0" for place in places for x in range(2)),
+                 *(f"ignore {number} 1000" for number in range(1, 2 * len(places) + 1)),
+                 "continue", "info breakpoints")
+    hits = [int(n) for n in re.findall(r"^\d+  breakpoint .*, (\d+) hits", said, re.M)]
+    assert list(zip(hits[::2], hits[1::2])) == [counts[2:] for counts in PLACES]
+
+
+def test_a_stop_at_a_line_is_in_the_frame_of_the_line(calls):
+    line = call_line("bump(x + 1)")
+    said = debug(calls, "--engine=fast", f"break {line} @1,0 if i == 2", "continue", "print i",
+                 "next", "print i", "print count")
+    assert said.count("breakpoint 1, ") == 1
+    assert f"P1.0: main at {calls.parent}/pe.csl:{line}" in said
+    assert re.findall(r"^i = (\d)", said, re.M)[0] == "2"
+    assert re.search(rf"\(wse-dbg\) next\ncycle \d+, P1.0: main at \S*:{line - 2}$", said, re.M)
+    assert "count = 6" in said
+
+
+def test_a_line_without_code_names_the_one_that_is_taken(calls):
+    line = call_line("}\n  @activate(next_id);")
+    said = debug(calls, "--engine=fast", f"break {line}")
+    assert f"breakpoint 1: {line}, at line {line + 1}, the next one with code" in said

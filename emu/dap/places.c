@@ -78,24 +78,33 @@ static int by_line(const void *a, const void *b)
   return (*x > *y) - (*x < *y);
 }
 
-/* The lines between two that have code. */
+typedef struct { uint32_t file; json_int_t first, last, *lines; } LinesOf;
+
+static void add_code_line(LinesOf *of, uint32_t file, uint32_t line)
+{
+  if (file == of->file && line >= of->first && line <= of->last && line)
+    arrput(of->lines, line);
+}
+
+/* The lines between two that have code, be it of a call that is inlined there. */
 json_t *answer_lines(DapServer *s, const json_t *args)
 {
-  uint32_t file = places_file(s, json_object_get(args, "source"));
-  json_int_t first = arg_number(args, "line", 0) - s->line_base, *lines = NULL;
-  json_int_t last = arg_number(args, "endLine", first + s->line_base) - s->line_base;
+  json_int_t first = arg_number(args, "line", 0) - s->line_base;
+  LinesOf of = {.file = places_file(s, json_object_get(args, "source")), .first = first,
+                .last = arg_number(args, "endLine", first + s->line_base) - s->line_base};
   json_t *list = json_array();
-  for (uint32_t c = 0; c < image_of(s)->n_classes; c++)
-    for (uint32_t i = 0; i < image_of(s)->classes[c].n_lines; i++) {
-      const ImageLine *row = &image_of(s)->classes[c].lines[i];
-      if (row->file == file && row->line >= first && row->line <= last && row->line)
-        arrput(lines, row->line);
-    }
-  if (lines)
-    qsort(lines, arrlenu(lines), sizeof *lines, by_line);
-  for (size_t i = 0; i < arrlenu(lines); i++)
-    if (i == 0 || lines[i] != lines[i - 1])
-      json_array_append_new(list, json_pack("{s:I}", "line", lines[i] + s->line_base));
-  arrfree(lines);
+  for (uint32_t c = 0; c < image_of(s)->n_classes; c++) {
+    const ImageClass *cls = &image_of(s)->classes[c];
+    for (uint32_t i = 0; i < cls->n_lines; i++)
+      add_code_line(&of, cls->lines[i].file, cls->lines[i].line);
+    for (uint32_t i = 0; i < cls->n_inlines; i++)
+      add_code_line(&of, cls->inlines[i].file, cls->inlines[i].line);
+  }
+  if (of.lines)
+    qsort(of.lines, arrlenu(of.lines), sizeof *of.lines, by_line);
+  for (size_t i = 0; i < arrlenu(of.lines); i++)
+    if (i == 0 || of.lines[i] != of.lines[i - 1])
+      json_array_append_new(list, json_pack("{s:I}", "line", of.lines[i] + s->line_base));
+  arrfree(of.lines);
   return json_pack("{s:o}", "breakpoints", list);
 }

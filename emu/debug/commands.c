@@ -175,6 +175,8 @@ static void print_break(Debugger *d, const Break *b)
     return;
   fprintf(d->out, "%s %u: %s", b->kind == BREAK_WATCH ? "watchpoint" : "breakpoint", b->number,
           b->text);
+  if (b->line != b->asked_line)
+    fprintf(d->out, ", at line %u, the next one with code", b->line);
   if (arrlenu(b->places) > 1)
     fprintf(d->out, " (%zu places)", (size_t)arrlenu(b->places));
   fputc('\n', d->out);

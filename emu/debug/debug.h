@@ -138,7 +138,8 @@ typedef enum {
   BREAK_WATCH,                  /* bytes of a tile's memory change */
 } BreakKind;
 enum { BREAK_BYTES = 64 };
-typedef struct { uint32_t cls; uint16_t pc; } BreakPlace;
+/* Before an instruction; `frame`: of the inlined calls there, counted from the innermost. */
+typedef struct { uint32_t cls; uint16_t pc; uint8_t frame; } BreakPlace;
 /* Which hits stop: all, those after the first `count`, the one with this number, or each
  * `count`-th. */
 typedef enum { HITS_ALL, HITS_AFTER, HITS_EQUAL, HITS_EVERY } HitRule;
@@ -149,6 +150,7 @@ typedef struct {
   char text[128];               /* as the user has written it */
   uint32_t region[4];           /* x, y, width, height */
   BreakPlace *places;           /* stb_ds: BREAK_CODE */
+  unsigned frame;               /* the one of the place that was hit last */
   char task[64];                /* BREAK_TASK: name or id; "": all */
   unsigned color;
   bool has_value;
@@ -164,7 +166,7 @@ typedef struct {
   uint64_t count;
   char *log;                    /* malloc: is printed, with {EXPRESSION}, instead of a stop; NULL */
   const char *file;             /* BREAK_CODE at a line: where it is */
-  uint32_t line;                /* 0: none */
+  uint32_t line, asked_line;    /* 0: none; the first one with code from the one asked for on */
 } Break;
 /* What a breakpoint is made of; NULL and "" are no text. */
 typedef struct {
@@ -221,13 +223,17 @@ struct Debugger {
   /* tiles whose main thread has come to its instruction while its operation runs; stb_ds */
   struct { uint32_t key; bool value; } *beside;
   unsigned hit;                 /* number of the breakpoint by which it stands; 0 none */
+  /* where a breakpoint stopped last, and the frame that it chose there: `next` stays in that */
+  uint64_t stop_cycle;
+  uint32_t stop_tile;
+  unsigned stop_frame;
   BreakKind hit_kind;
   char hit_why[200];            /* why its condition had no value; "": it had one, or none */
   bool searching;               /* a way back: notes where it would stop, does not stop */
   bool found;
   uint64_t found_cycle;
   uint32_t found_tile;
-  unsigned found_break;
+  unsigned found_break, found_frame;
   bool quit, go;                /* what the last command asks for */
   char last[256];               /* repeated by an empty line */
   DebuggerHost host;

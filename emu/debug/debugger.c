@@ -110,6 +110,13 @@ static bool ends_step(Debugger *d, const TraceEvent *event)
   return is_other_line(d, core);
 }
 
+/* The frame that a breakpoint has chosen, while the program stands where it stopped. */
+static unsigned frame_of_stop(const Debugger *d)
+{
+  bool is_there = d->stop_tile == d->tile && d->stop_cycle == timeline_cycle(d->timeline);
+  return is_there ? d->stop_frame : 0;
+}
+
 static void note_step(Debugger *d, StepKind step)
 {
   DebugFrame frames[MOST_FRAMES];
@@ -120,8 +127,10 @@ static void note_step(Debugger *d, StepKind step)
   d->step_line = 0;
   d->step_inlined = IMAGE_NO_INLINE;
   if (n) {
-    const DebugFrame *f = &frames[step == STEP_OUT && d->frame < n ? d->frame : 0];
-    frames_place(d->program, d->tile, frames[0].pc, &d->step_file, &d->step_line);
+    unsigned number = step == STEP_OUT ? d->frame : step == STEP_OVER ? frame_of_stop(d) : 0;
+    const DebugFrame *f = &frames[number < n ? number : 0];
+    d->step_file = f->file;
+    d->step_line = f->line;
     Engine *engine = timeline_engine(d->timeline);
     const Registers *regs = engine->ops->registers(engine, d->tile);
     d->step_sp = regs ? regs->r[d->program->machine->sp_register] : 0;
@@ -150,9 +159,13 @@ static void note_line(Debugger *d)
     frames_place(d->program, d->step_tile, core->pc, &d->step_file, &d->step_line);
 }
 
-static void note_hit(Debugger *d, unsigned hit)
+/* The program stops before the cycle with this frame of the selected tile. */
+static void note_hit(Debugger *d, unsigned hit, uint64_t cycle, unsigned frame)
 {
   const Break *b = stops_find(d, hit);
+  d->frame = d->stop_frame = frame;
+  d->stop_tile = d->tile;
+  d->stop_cycle = cycle;
   d->hit = hit;
   d->hit_kind = b ? b->kind : BREAK_CODE;
   snprintf(d->hit_why, sizeof d->hit_why, "%s", b ? b->why : "");
@@ -176,6 +189,7 @@ bool debugger_event(void *context, const TraceEvent *event)
     d->found_cycle = event->cycle + 1;
     d->found_tile = event->tile;
     d->found_break = hit;
+    d->found_frame = hit ? stops_find(d, hit)->frame : 0;
     d->hit_event = *event;
     d->steps_left = 1;
     if (stepped)
@@ -183,10 +197,9 @@ bool debugger_event(void *context, const TraceEvent *event)
     return false;
   }
   if (!d->hit) {                /* of several in one cycle, the first */
-    note_hit(d, hit);
-    d->hit_event = *event;
     d->tile = event->tile;
-    d->frame = 0;
+    note_hit(d, hit, event->cycle + 1, hit ? stops_find(d, hit)->frame : 0);
+    d->hit_event = *event;
   }
   return true;
 }
@@ -265,8 +278,7 @@ BackResult debugger_go_back(Debugger *d, StepKind step)
   if (!is_whole)
     return BACK_PAUSED;
   d->tile = d->found ? d->found_tile : tile;
-  note_hit(d, d->found ? d->found_break : 0);
-  d->frame = 0;
+  note_hit(d, d->found ? d->found_break : 0, d->found_cycle, d->found ? d->found_frame : 0);
   return d->found ? BACK_FOUND : BACK_START;
 }
 
@@ -323,15 +335,16 @@ void debugger_print_stand(Debugger *d)
 {
   DebugFrame frames[MOST_FRAMES];
   unsigned n = frames_find(d->timeline, d->tile, frames);
+  const DebugFrame *f = &frames[d->frame < n ? d->frame : 0];
   print_reason(d);
   fprintf(d->out, "cycle %" PRIu64 ", P%u.%u", timeline_cycle(d->timeline),
           program_x(d->program, d->tile), program_y(d->program, d->tile));
   if (!n)
     fprintf(d->out, ": main thread is idle");
-  else if (*frames[0].file)
-    fprintf(d->out, ": %s at %s:%u", frames[0].function, frames[0].file, frames[0].line);
+  else if (*f->file)
+    fprintf(d->out, ": %s at %s:%u", f->function, f->file, f->line);
   else
-    fprintf(d->out, ": %s at pc 0x%04x", frames[0].function, frames[0].pc);
+    fprintf(d->out, ": %s at pc 0x%04x", f->function, f->pc);
   print_beside(d);
   fputc('\n', d->out);
 }

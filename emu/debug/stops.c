@@ -80,26 +80,62 @@ bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4])
 
 /* ---- places in the code -------------------------------------------------------------------- */
 
-static void add_place(Break *b, uint32_t cls, uint32_t pc)
+static void add_place(Break *b, uint32_t cls, uint32_t pc, unsigned frame)
 {
   for (size_t i = 0; i < arrlenu(b->places); i++)
     if (b->places[i].cls == cls && b->places[i].pc == pc)
       return;
-  arrput(b->places, ((BreakPlace){cls, (uint16_t)pc}));
+  arrput(b->places, ((BreakPlace){cls, (uint16_t)pc, (uint8_t)frame}));
 }
 
-/* The next line from `line` on that has code; 0 none. */
+/* A frame of the code of a row: where it stands, and the inlined call that it belongs to or
+ * IMAGE_NO_INLINE.  The row itself is the innermost one, then come the calls around it. */
+typedef struct { const ImageClass *cls; uint32_t file, line, call; unsigned number; } RowFrame;
+
+static RowFrame row_frame(const ImageClass *cls, const ImageLine *row)
+{
+  return (RowFrame){cls, row->file, row->line, row->inlined_at, 0};
+}
+
+/* False: it is in no inlined call. */
+static bool row_frame_out(RowFrame *f)
+{
+  if (f->call >= f->cls->n_inlines)
+    return false;
+  const ImageInline *call = &f->cls->inlines[f->call];
+  *f = (RowFrame){f->cls, call->file, call->line, call->parent, f->number + 1};
+  return true;
+}
+
+static bool is_in_file(const Image *image, const RowFrame *f, const char *file)
+{
+  return f->file < image->n_files && frames_names_file(image->files[f->file], file);
+}
+
+/* The next line from `line` on that has code, be it of a call that is inlined there; 0 none. */
 static uint32_t line_with_code(const Image *image, const char *file, uint32_t line)
 {
   uint32_t best = 0;
   for (uint32_t c = 0; c < image->n_classes; c++)
     for (uint32_t i = 0; i < image->classes[c].n_lines; i++) {
-      const ImageLine *row = &image->classes[c].lines[i];
-      if (row->line >= line && (best == 0 || row->line < best) && row->file < image->n_files &&
-          frames_names_file(image->files[row->file], file))
-        best = row->line;
+      RowFrame f = row_frame(&image->classes[c], &image->classes[c].lines[i]);
+      do {
+        if (f.line >= line && (best == 0 || f.line < best) && is_in_file(image, &f, file))
+          best = f.line;
+      } while (row_frame_out(&f));
     }
   return best;
+}
+
+/* The innermost frame of the row's code that stands at the line; false: none does. */
+static bool find_line(const Image *image, const ImageClass *cls, const ImageLine *row,
+                      const char *file, uint32_t line, RowFrame *f)
+{
+  *f = row_frame(cls, row);
+  while (f->line != line || !is_in_file(image, f, file))
+    if (!row_frame_out(f))
+      return false;
+  return true;
 }
 
 /* Where the code of a line begins: rows of the table that do not continue the row before. */
@@ -107,14 +143,14 @@ static void add_line(Break *b, const Image *image, const char *file, uint32_t li
 {
   for (uint32_t c = 0; c < image->n_classes; c++) {
     const ImageClass *cls = &image->classes[c];
+    RowFrame f, before;
+    bool was_there = false;
     for (uint32_t i = 0; i < cls->n_lines; i++) {
-      const ImageLine *row = &cls->lines[i], *before = i ? row - 1 : NULL;
-      if (row->line != line || row->file >= image->n_files ||
-          !frames_names_file(image->files[row->file], file) ||
-          (before && before->line == line && before->file == row->file &&
-           before->inlined_at == row->inlined_at))
-        continue;
-      add_place(b, c, row->pc);
+      bool is_there = find_line(image, cls, &cls->lines[i], file, line, &f);
+      if (is_there && !(was_there && before.file == f.file && before.call == f.call))
+        add_place(b, c, cls->lines[i].pc, f.number);
+      was_there = is_there;
+      before = f;
     }
   }
 }
@@ -141,19 +177,46 @@ static bool is_named(const char *full, const char *name)
   return strcmp(full, name) == 0 || (dot && *full != '<' && strcmp(dot + 1, name) == 0);
 }
 
+/* The frame of the row's code that is a call of the function; false: none is. */
+static bool find_call(const ImageClass *cls, const ImageLine *row, const char *name, RowFrame *f)
+{
+  *f = row_frame(cls, row);
+  while (f->call >= cls->n_inlines || !is_named(cls->inlines[f->call].function, name))
+    if (!row_frame_out(f))
+      return false;
+  return true;
+}
+
+/* The frame of the function whose code is there. */
+static unsigned outermost_frame(const ImageClass *cls, uint32_t pc)
+{
+  const ImageLine *row = image_line_at(cls, (uint16_t)pc);
+  RowFrame f = {0};
+  if (row)
+    f = row_frame(cls, row);
+  while (row && row_frame_out(&f))
+    ;
+  return f.number;
+}
+
 /* The function itself, and wherever it was inlined. */
 static void add_function(Break *b, const Image *image, const char *name)
 {
   for (uint32_t c = 0; c < image->n_classes; c++) {
     const ImageClass *cls = &image->classes[c];
     for (uint32_t i = 0; i < cls->n_symbols; i++)
-      if (cls->symbols[i].is_code && is_named(cls->symbols[i].name, name))
-        add_place(b, c, body_of(cls, &cls->symbols[i]));
+      if (cls->symbols[i].is_code && is_named(cls->symbols[i].name, name)) {
+        uint32_t pc = body_of(cls, &cls->symbols[i]);
+        add_place(b, c, pc, outermost_frame(cls, pc));
+      }
+    RowFrame f, before;
+    bool was_there = false;
     for (uint32_t i = 0; i < cls->n_lines; i++) {
-      uint32_t call = cls->lines[i].inlined_at;
-      if (call < cls->n_inlines && is_named(cls->inlines[call].function, name) &&
-          (i == 0 || cls->lines[i - 1].inlined_at != call))
-        add_place(b, c, cls->lines[i].pc);
+      bool is_there = find_call(cls, &cls->lines[i], name, &f);
+      if (is_there && !(was_there && before.call == f.call))
+        add_place(b, c, cls->lines[i].pc, f.number);
+      was_there = is_there;
+      before = f;
     }
   }
 }
@@ -163,7 +226,7 @@ static void add_address(Break *b, const Program *program, const BreakSpec *spec)
   uint32_t pc = (uint32_t)strtoul(spec->place + 1, NULL, 0);
   for (uint32_t c = 0; c < program->image->n_classes; c++)
     if ((!spec->has_class || c == spec->cls) && class_insn(&program->classes[c], pc))
-      add_place(b, c, pc);
+      add_place(b, c, pc, 0);
 }
 
 static const char *current_file(const Debugger *d)
@@ -189,6 +252,7 @@ static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
     uint32_t line = (uint32_t)strtoul(colon ? colon + 1 : place, NULL, 10);
     char *file = colon ? base_print("%.*s", (int)(colon - place), place)
                        : base_print("%s", current_file(d));
+    b->asked_line = line;
     b->line = line_with_code(image, file, line);
     if (b->line)
       add_line(b, image, file, b->line);
@@ -509,15 +573,17 @@ static bool in_region(const Debugger *d, const Break *b, uint32_t tile)
 }
 
 /* The main thread is about to issue one of the breakpoint's instructions. */
-static bool is_at_place(Debugger *d, const Break *b, const TraceEvent *event)
+static bool is_at_place(Debugger *d, Break *b, const TraceEvent *event)
 {
   Engine *engine = timeline_engine(d->timeline);
   const Tile *core = engine->ops->tile(engine, event->tile, false);
   if (!d->arrives)
     return false;
   for (size_t i = 0; i < arrlenu(b->places); i++)
-    if (b->places[i].cls == core->mem.cls->index && b->places[i].pc == core->pc)
+    if (b->places[i].cls == core->mem.cls->index && b->places[i].pc == core->pc) {
+      b->frame = b->places[i].frame;
       return true;
+    }
   return false;
 }
 
@@ -567,7 +633,7 @@ static bool condition_holds(Debugger *d, Break *b, uint32_t tile)
   Frames frames;
   if (!b->condition)
     return true;
-  EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
+  EvalContext e = evaluate_context(d->timeline, tile, b->frame, &frames);
   EvalValue v;
   bool has_value = evaluate_text(&e, b->condition, &v);
   if (has_value && v.is_held) {
@@ -584,7 +650,7 @@ static bool condition_holds(Debugger *d, Break *b, uint32_t tile)
 static void print_log(Debugger *d, const Break *b, uint32_t tile)
 {
   Frames frames;
-  EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
+  EvalContext e = evaluate_context(d->timeline, tile, b->frame, &frames);
   for (const char *at = b->log; *at;) {
     size_t plain = strcspn(at, "{"), inner = at[plain] ? strcspn(at + plain + 1, "}") : 0;
     fprintf(d->out, "%.*s", (int)plain, at);
