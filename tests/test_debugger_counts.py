@@ -213,3 +213,37 @@ def test_a_line_without_code_names_the_one_that_is_taken(calls):
     line = call_line("}\n  @activate(next_id);")
     said = debug(calls, "--engine=fast", f"break {line}")
     assert f"breakpoint 1: {line}, at line {line + 1}, the next one with code" in said
+
+
+def test_a_stop_names_the_other_tiles_and_breakpoints_of_its_cycle(calls):
+    line = call_line("return math.sqrt")
+    said = debug(calls, "--engine=fast", "break task main", "break root", f"break {line} @1,0",
+                 "tbreak root", "continue", "tile 1,0", "continue", "continue", "tile 1,0",
+                 "reverse-continue", "info breakpoints")
+    assert re.search(r"\nbreakpoint 1, cycle \d+, P0.0: .*\n  also breakpoint 1 at P1.0\n", said)
+    both = re.findall(r"\nbreakpoint 2, (cycle \d+), P0.0: root .*\n"
+                      r"  also breakpoint 4 at P0.0, P1.0\n  also breakpoint 2 at P1.0\n"
+                      r"  also breakpoint 3 at P1.0\n", said)
+    assert len(both) == 1
+    back = said[said.index("reverse-continue"):]
+    assert re.search(rf"breakpoint [23], {both[0]}, P1.0: root", back)
+    assert "also breakpoint 2 at P0.0" in back and "4  breakpoint" not in back
+
+
+def test_continue_and_its_reverse_count_stops(calls):
+    cycles = []
+    for commands in (["continue"] * 3, ["continue 3"], ["continue 5", "reverse-continue 2"]):
+        said = debug(calls, "--engine=fast", "break root @1,0", *commands)
+        cycles.append(re.findall(r"^breakpoint 1, cycle (\d+),", said, re.M)[-1])
+    assert len(set(cycles)) == 1
+    said = debug(calls, "--engine=fast", "break root @1,0", "continue 7", "info breakpoints")
+    assert "the run is over" in said and "6 hits" in said
+
+
+def test_several_steps_are_as_many_single_ones(calls):
+    for step in ("step", "next"):
+        places = []
+        for commands in ([step] * 6, [f"{step} 6"], [f"{step} 4", f"{step} 2"]):
+            said = debug(calls, "--engine=fast", "tbreak bump @1,0", "continue", *commands)
+            places.append(said.splitlines()[-1])
+        assert len(set(places)) == 1 and "P1.0: " in places[0]

@@ -117,7 +117,7 @@ static void run_goto(Debugger *d, const char *rest)
             timeline_present(d->timeline));
   timeline_travel(d->timeline, cycle);
   follow_end(d);
-  d->hit = 0;
+  stops_forget_hit(d);
   d->frame = 0;
   debugger_print_stand(d);
 }
@@ -154,7 +154,7 @@ static void run_last_write(Debugger *d, const char *rest)
   bool ok = stops_add_text(d, BREAK_WATCH, rest) != NULL;
   if (ok) {
     BackResult result = debugger_go_back(d, STEP_NONE);
-    d->hit = 0;
+    stops_forget_hit(d);
     if (result == BACK_PAUSED)
       fprintf(d->out, "paused, ");
     else if (result == BACK_START)
@@ -223,7 +223,7 @@ static Break *find_break(Debugger *d, const char *rest)
 
 static void run_delete(Debugger *d, const char *rest)
 {
-  d->hit = 0;
+  stops_forget_hit(d);
   while (!*rest && arrlenu(d->breaks))
     stops_remove(d, d->breaks[0].number);
   const Break *b = *rest ? find_break(d, rest) : NULL;
@@ -628,7 +628,7 @@ static const Command commands[] = {
   {"disable", NULL, run_disable, "NUMBER"},
   {"enable", NULL, run_enable, "NUMBER"},
   {"ignore", NULL, run_ignore, "NUMBER COUNT: stop only after so many hits more"},
-  {"continue", "c", run_continue, "run on"},
+  {"continue", "c", run_continue, "[N] run on, to the N-th stop"},
   {"step", "s", run_step, "[N] to another line of the tile"},
   {"next", "n", run_next, "[N] the same, over calls"},
   {"finish", NULL, run_finish, "to the end of the function"},

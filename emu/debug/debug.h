@@ -180,6 +180,9 @@ typedef struct {
   uint32_t tile, address, bytes;  /* BREAK_WATCH with bytes: no place */
 } BreakSpec;
 
+/* A breakpoint that an event has hit. */
+typedef struct { unsigned number; BreakKind kind; uint32_t tile; } BreakHit;
+
 typedef struct Debugger Debugger;
 /* Adds a breakpoint; NULL with the reason written to the debugger's output. */
 Break *stops_add(Debugger *d, const BreakSpec *spec);
@@ -216,7 +219,7 @@ struct Debugger {
   uint32_t step_tile, step_sp, step_line;
   uint32_t step_inlined;        /* the call that `next` stays in, or that `finish` leaves */
   const char *step_file;
-  uint64_t steps_left;
+  uint64_t steps_left, stops_left;
   bool arrives;                 /* with the event, the main thread has come to its instruction */
   uint64_t last_cycle;          /* of the last event with which one has, */
   uint32_t last_tile;           /* and its tile: a tile stops once per cycle */
@@ -228,6 +231,7 @@ struct Debugger {
   uint32_t stop_tile;
   unsigned stop_frame;
   BreakKind hit_kind;
+  BreakHit *others;             /* hit in the same cycle; stb_ds */
   char hit_why[200];            /* why its condition had no value; "": it had one, or none */
   bool searching;               /* a way back: notes where it would stop, does not stop */
   bool found;
@@ -262,6 +266,8 @@ typedef enum {
 BackResult debugger_go_back(Debugger *d, StepKind step);
 /* Where it stands now: which tile is looked at. */
 void debugger_stand(Debugger *d);
+/* The stop is not the last one that `continue N` asks for: the run goes on. */
+bool debugger_passes(Debugger *d);
 /* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */
 void debugger_print_stand(Debugger *d);
 

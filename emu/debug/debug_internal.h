@@ -71,8 +71,11 @@ bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4]);
 Break *stops_find(const Debugger *d, unsigned number);
 /* A line for each breakpoint. */
 void stops_print(Debugger *d);
-/* The number of the breakpoint that the event hits and that stops, or 0. */
-unsigned stops_hit(Debugger *d, const TraceEvent *event);
+/* The number of the breakpoint that the event hits and that stops, or 0.  If there are several, the
+ * others are added to `more` (stb_ds). */
+unsigned stops_hit(Debugger *d, const TraceEvent *event, BreakHit **more);
+/* The program stands for another reason than a breakpoint. */
+void stops_forget_hit(Debugger *d);
 
 /* ---- follow.c: the way of a wavelet -------------------------------------------------------- */
 

@@ -21,6 +21,7 @@ void debugger_close(Debugger *d)
     stops_remove(d, d->breaks[0].number);
   arrfree(d->breaks);
   hmfree(d->beside);
+  arrfree(d->others);
   follow_end(d);
   free(d->core);
 }
@@ -159,6 +160,11 @@ static void note_line(Debugger *d)
     frames_place(d->program, d->step_tile, core->pc, &d->step_file, &d->step_line);
 }
 
+static BreakHit hit_at(const Debugger *d, unsigned number, uint32_t tile)
+{
+  return (BreakHit){number, stops_find(d, number)->kind, tile};
+}
+
 /* The program stops before the cycle with this frame of the selected tile. */
 static void note_hit(Debugger *d, unsigned hit, uint64_t cycle, unsigned frame)
 {
@@ -171,37 +177,63 @@ static void note_hit(Debugger *d, unsigned hit, uint64_t cycle, unsigned frame)
   snprintf(d->hit_why, sizeof d->hit_why, "%s", b ? b->why : "");
 }
 
+/* On the way back: a place where it would stop, the last one up to now. */
+static void note_found(Debugger *d, const TraceEvent *event, unsigned hit)
+{
+  bool is_first = !d->found || d->found_cycle != event->cycle + 1;
+  if (is_first)
+    arrsetlen(d->others, 0);
+  if (!is_first && d->found_tile == d->tile) {  /* of several tiles, the selected one */
+    if (hit)
+      arrput(d->others, hit_at(d, hit, event->tile));
+    return;
+  }
+  if (!is_first && d->found_break)
+    arrput(d->others, hit_at(d, d->found_break, d->found_tile));
+  d->found = true;
+  d->found_cycle = event->cycle + 1;
+  d->found_tile = event->tile;
+  d->found_break = hit;
+  d->found_frame = hit ? stops_find(d, hit)->frame : 0;
+  d->hit_event = *event;
+  d->steps_left = 1;
+  if (!hit)
+    note_line(d);
+}
+
+/* The program stops: of several places in one cycle, at the first. */
+static void note_stop(Debugger *d, const TraceEvent *event, unsigned hit)
+{
+  if (d->hit) {
+    if (hit)
+      arrput(d->others, hit_at(d, hit, event->tile));
+    return;
+  }
+  d->tile = event->tile;
+  note_hit(d, hit, event->cycle + 1, hit ? stops_find(d, hit)->frame : 0);
+  d->hit_event = *event;
+}
+
 bool debugger_event(void *context, const TraceEvent *event)
 {
   Debugger *d = context;
+  BreakHit *more = NULL;
   bool follows = d->follow && follow_event(d, event);
   if (d->catching_up)
     return false;
   d->arrives = main_arrives(d, event);
-  unsigned hit = stops_hit(d, event);
+  unsigned hit = stops_hit(d, event, &more);
   bool stepped = !hit && ends_step(d, event) && was_last_step(d);
   if (!hit && !stepped)
     return follows;
-  if (d->searching) {
-    if (d->found && d->found_cycle == event->cycle + 1 && d->found_tile == d->tile)
-      return false;             /* of several tiles in one cycle, the selected one */
-    d->found = true;
-    d->found_cycle = event->cycle + 1;
-    d->found_tile = event->tile;
-    d->found_break = hit;
-    d->found_frame = hit ? stops_find(d, hit)->frame : 0;
-    d->hit_event = *event;
-    d->steps_left = 1;
-    if (stepped)
-      note_line(d);
-    return false;
-  }
-  if (!d->hit) {                /* of several in one cycle, the first */
-    d->tile = event->tile;
-    note_hit(d, hit, event->cycle + 1, hit ? stops_find(d, hit)->frame : 0);
-    d->hit_event = *event;
-  }
-  return true;
+  if (d->searching)
+    note_found(d, event, hit);
+  else
+    note_stop(d, event, hit);
+  for (size_t i = 0; i < arrlenu(more); i++)
+    arrput(d->others, more[i]);
+  arrfree(more);
+  return !d->searching;
 }
 
 void debugger_go(Debugger *d, StepKind step, uint64_t count)
@@ -211,7 +243,8 @@ void debugger_go(Debugger *d, StepKind step, uint64_t count)
   d->next_follow = NULL;
   note_step(d, step);
   d->steps_left = count ? count : 1;
-  d->hit = 0;
+  d->stops_left = step == STEP_NONE ? d->steps_left : 1;
+  stops_forget_hit(d);
   d->last_tile = NO_TILE;
   d->go = true;
   timeline_limit(d->timeline, UINT64_MAX);
@@ -269,7 +302,7 @@ BackResult debugger_go_back(Debugger *d, StepKind step)
   uint32_t tile = d->tile;
   follow_end(d);
   note_step(d, step);
-  d->hit = 0;
+  stops_forget_hit(d);
   if (now == timeline_first(d->timeline))
     return BACK_START;
   bool is_whole = search_back(d, now - 1);
@@ -284,6 +317,13 @@ BackResult debugger_go_back(Debugger *d, StepKind step)
 
 /* ---- where it stands ----------------------------------------------------------------------- */
 
+static void drop_temporary(Debugger *d, unsigned number)
+{
+  const Break *b = stops_find(d, number);
+  if (b && b->temporary)
+    stops_remove(d, number);
+}
+
 void debugger_stand(Debugger *d)
 {
   size_t n;
@@ -293,10 +333,48 @@ void debugger_stand(Debugger *d)
     d->tile = faults[n - 1].tile;
     d->frame = 0;
   }
-  const Break *b = stops_find(d, d->hit);
-  if (b && b->temporary)
-    stops_remove(d, b->number);
+  drop_temporary(d, d->hit);
+  for (size_t i = 0; i < arrlenu(d->others); i++)
+    drop_temporary(d, d->others[i].number);
   d->step = STEP_NONE;
+}
+
+bool debugger_passes(Debugger *d)
+{
+  if (!d->hit || d->stops_left <= 1)
+    return false;
+  debugger_go(d, STEP_NONE, d->stops_left - 1);
+  return true;
+}
+
+static const char *break_word(BreakKind kind)
+{
+  return kind == BREAK_WATCH ? "watchpoint" : "breakpoint";
+}
+
+/* The other places of the cycle, a line for each breakpoint. */
+static void print_others(Debugger *d)
+{
+  enum { MOST_TILES = 8 };
+  for (size_t i = 0; i < arrlenu(d->others); i++) {
+    const BreakHit *first = &d->others[i];
+    size_t n = 0, before = 0;
+    for (size_t k = 0; k < i; k++)
+      before += d->others[k].number == first->number;
+    for (size_t k = i; before == 0 && k < arrlenu(d->others); k++) {
+      uint32_t tile = d->others[k].tile;
+      if (d->others[k].number != first->number || ++n > MOST_TILES)
+        continue;
+      if (n == 1)
+        fprintf(d->out, "  also %s %u at", break_word(first->kind), first->number);
+      fprintf(d->out, "%s P%u.%u", n == 1 ? "" : ",", program_x(d->program, tile),
+              program_y(d->program, tile));
+    }
+    if (n > MOST_TILES)
+      fprintf(d->out, " and %zu more", n - MOST_TILES);
+    if (n)
+      fputc('\n', d->out);
+  }
 }
 
 static void print_reason(Debugger *d)
@@ -307,7 +385,7 @@ static void print_reason(Debugger *d)
   bool is_past = timeline_cycle(d->timeline) < timeline_present(d->timeline);
   follow_print(d);
   if (d->hit) {
-    fprintf(d->out, "%s %u, ", d->hit_kind == BREAK_WATCH ? "watchpoint" : "breakpoint", d->hit);
+    fprintf(d->out, "%s %u, ", break_word(d->hit_kind), d->hit);
     if (*d->hit_why)
       fprintf(d->out, "its condition has no value (%s), ", d->hit_why);
   } else if (timeline_reason(d->timeline) == STAND_FAULT && !is_past && n)
@@ -347,4 +425,6 @@ void debugger_print_stand(Debugger *d)
     fprintf(d->out, ": %s at pc 0x%04x", f->function, f->pc);
   print_beside(d);
   fputc('\n', d->out);
+  if (d->hit && d->tile == d->stop_tile)
+    print_others(d);
 }

@@ -281,7 +281,7 @@ void follow_back(Debugger *d)
   bool is_found = is_whole && f->sought;
   timeline_travel(d->timeline, is_found ? f->birth.cycle + 1 : now);
   timeline_busy(d->timeline, false);
-  d->hit = 0;
+  stops_forget_hit(d);
   if (is_found) {
     d->followed = f->birth;
     d->followed_to = f->birth.cycle + 1;

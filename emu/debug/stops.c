@@ -682,7 +682,7 @@ static bool hit_counts(const Debugger *d, const Break *b)
   }
 }
 
-unsigned stops_hit(Debugger *d, const TraceEvent *event)
+unsigned stops_hit(Debugger *d, const TraceEvent *event, BreakHit **more)
 {
   unsigned found = 0;
   for (size_t i = 0; i < arrlenu(d->breaks); i++) {
@@ -694,8 +694,18 @@ unsigned stops_hit(Debugger *d, const TraceEvent *event)
       continue;
     if (b->log && !d->searching)
       print_log(d, b, event->tile);
-    if (!found && !b->log)
+    if (b->log)
+      continue;
+    if (found)
+      arrput(*more, ((BreakHit){b->number, b->kind, event->tile}));
+    else
       found = b->number;
   }
   return found;
+}
+
+void stops_forget_hit(Debugger *d)
+{
+  d->hit = 0;
+  arrsetlen(d->others, 0);
 }

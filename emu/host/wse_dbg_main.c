@@ -100,6 +100,8 @@ static bool take_commands(void *context, Timeline *timeline)
   c->opened = true;
   running = timeline;
   debugger_stand(d);
+  if (debugger_passes(d))
+    return true;
   debugger_print_stand(d);
   d->go = false;
   while (!d->go && !d->quit) {
