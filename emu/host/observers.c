@@ -191,7 +191,7 @@ bool observers_create(HostSession *s)
   if (options->profile || (o->page && detail != PAGE_OF_COUNTS))
     o->profile = profile_create(s->program);
   if (o->traced && options->trace_form == TRACE_AS_PERFETTO)
-    o->perfetto = perfetto_create(s->program, options->trace_out);
+    o->perfetto = perfetto_create(s->program, &o->text, options->trace_out);
   if (o->traced && options->trace_form == TRACE_AS_SIMLOG)
     o->simlog = simlog_create(s->program, options->trace_kinds, options->trace_out);
   if (needs_journeys(o, options))

@@ -46,7 +46,8 @@ uint64_t journeys_event(Journeys *journeys, const TraceEvent *event);
 /* JSON trace events, written as they come: a process for each tile, a track for each of its
  * threads, counters for links and queues.  A microsecond stands for a cycle. */
 typedef struct Perfetto Perfetto;
-Perfetto *perfetto_create(const Program *program, FILE *out);
+/* `limits`: of the events that it gets. */
+Perfetto *perfetto_create(const Program *program, const TraceSink *limits, FILE *out);
 /* `number`: of the event's wavelet, 0 none.  Numbers make arrows from the operation that sends to
  * the operation or task that takes, one for each pair of them and queue. */
 void perfetto_event(Perfetto *perfetto, const TraceEvent *event, uint64_t number);

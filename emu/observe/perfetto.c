@@ -19,7 +19,7 @@ enum {
  * that has sent what was taken last. */
 typedef struct {
   bool open;
-  uint64_t since;
+  uint64_t since, busy;         /* busy: to this cycle with the bank conflict of its last group */
   uint16_t pc;
   uint32_t serial, senders[MAX_QUEUES];
 } OpenSpan;
@@ -48,6 +48,8 @@ typedef struct {
 
 struct Perfetto {
   const Program *program;
+  const TraceSink *limits;
+  uint64_t begin;               /* no span begins before */
   FILE *out;
   TileTrack **tiles;            /* NULL: nothing happened there */
   SentBy *sent;                 /* stb_ds, by number; small beside its lines in the file */
@@ -57,10 +59,10 @@ struct Perfetto {
   bool any;
 };
 
-Perfetto *perfetto_create(const Program *program, FILE *out)
+Perfetto *perfetto_create(const Program *program, const TraceSink *limits, FILE *out)
 {
   Perfetto *p = base_malloc(sizeof *p);
-  *p = (Perfetto){.program = program, .out = out};
+  *p = (Perfetto){.program = program, .limits = limits, .begin = limits->first_cycle, .out = out};
   p->tiles = base_zeroed(program->n_tiles, sizeof(TileTrack *));
   fprintf(out, "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"unit\": \"1 us is 1 cycle\"}, "
                "\"traceEvents\": [");
@@ -149,14 +151,20 @@ static void write_counter(Perfetto *p, uint32_t tile, const char *name, uint64_t
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void task_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+static void write_task(Perfetto *p, uint32_t tile, TaskKind kind, unsigned id, bool starts,
+                       uint64_t cycle)
 {
   char name[256];
+  snprintf(name, sizeof name, "%s %u %s", task_kind_name(kind), id,
+           program_task_name(p->program, tile, kind, id));
+  write_object(p, make_entry(starts ? "B" : "E", tile, 0, name, cycle));
+}
+
+static void task_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
+{
   bool start = e->kind == EV_TASK_START;
-  snprintf(name, sizeof name, "%s %u %s", task_kind_name(e->task), e->id,
-           program_task_name(p->program, e->tile, e->task, e->id));
   if (start || t->task_open)
-    write_object(p, make_entry(start ? "B" : "E", e->tile, 0, name, e->cycle + !start));
+    write_task(p, e->tile, e->task, e->id, start, e->cycle + !start);
   t->task_open = start;
 }
 
@@ -181,11 +189,13 @@ static void operation_name(const Perfetto *p, uint32_t tile, uint16_t pc, char *
            place);
 }
 
-static void open_operation(Perfetto *p, TileTrack *t, const TraceEvent *e, uint64_t since)
+static OpenSpan *open_operation(Perfetto *p, TileTrack *t, unsigned thread, uint16_t pc,
+                                uint64_t since)
 {
-  OpenSpan *span = &t->operations[e->thread];
+  OpenSpan *span = &t->operations[thread];
   if (!span->open)
-    *span = (OpenSpan){.open = true, .since = since, .pc = e->pc, .serial = ++p->operations};
+    *span = (OpenSpan){.open = true, .since = since, .pc = pc, .serial = ++p->operations};
+  return span;
 }
 
 static void close_operation(Perfetto *p, TileTrack *t, uint32_t tile, unsigned thread,
@@ -196,7 +206,7 @@ static void close_operation(Perfetto *p, TileTrack *t, uint32_t tile, unsigned t
   if (!span->open)
     return;
   operation_name(p, tile, span->pc, name, sizeof name);
-  write_span(p, tile, thread, name, span->since, end);
+  write_span(p, tile, thread, name, span->since, end > span->busy ? end : span->busy);
   span->open = false;
 }
 
@@ -210,16 +220,19 @@ static void write_wait(Perfetto *p, uint32_t tile, unsigned thread, StallCause c
 
 static void wait_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
-  open_operation(p, t, e, e->cycle);
+  open_operation(p, t, e->thread, e->pc, e->cycle);
   t->waits[e->thread] = (OpenWait){true, e->cycle, (StallCause)e->id};
 }
 
 static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
   bool bank = e->id == STALL_BANK;      /* reported in advance */
-  uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
-  open_operation(p, t, e, bank ? e->cycle : from);
-  write_wait(p, e->tile, e->thread, (StallCause)e->id, from, from + e->payload);
+  uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload, to = from + e->payload;
+  from = from > p->begin ? from : p->begin;
+  OpenSpan *span = open_operation(p, t, e->thread, e->pc, bank ? e->cycle : from);
+  span->busy = to;
+  if (from < to)
+    write_wait(p, e->tile, e->thread, (StallCause)e->id, from, to);
   t->waits[e->thread].open = false;
 }
 
@@ -272,13 +285,45 @@ void perfetto_count(Perfetto *p, const TraceEvent *e)
     count_queue(track_of(p, e->tile), e);
 }
 
+static bool has_kind(const Perfetto *p, TraceKind kind)
+{
+  return p->limits->kinds >> kind & 1;
+}
+
+/* Tasks, operations and waits that are under way. */
+static void take_up_threads(Perfetto *p, uint32_t tile, const InspectTile *at)
+{
+  TileTrack *track = named_track_of(p, tile);
+  const InspectThread *main = &at->threads[0];
+  if (has_kind(p, TRACE_TASK) && main->state != THREAD_IDLE && main->task != TASK_NONE) {
+    write_task(p, tile, main->task, main->task_id, true, p->begin);
+    track->task_open = true;
+  }
+  for (unsigned i = 0; i < THREADS; i++) {
+    const InspectThread *thread = &at->threads[i];
+    bool waits = has_kind(p, TRACE_STALL) && thread->stalled != STALL_NONE;
+    if (thread->state != THREAD_VECTOR || !(waits || has_kind(p, TRACE_INST)))
+      continue;
+    open_operation(p, track, i, thread->pc, p->begin);
+    if (waits)
+      track->waits[i] = (OpenWait){true, p->begin, thread->stalled};
+  }
+}
+
 void perfetto_take_up(Perfetto *p, Engine *engine)
 {
   InspectTile at;
+  const TraceSink *limits = p->limits;
+  uint64_t now = engine->ops->cycle(engine);
+  bool has_begun = now >= limits->first_cycle && now <= limits->last_cycle;
+  p->begin = now > p->begin ? now : p->begin;
   for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
     if (!engine->ops->touched(engine, tile))
       continue;
     engine->ops->inspect(engine, tile, &at);
+    if (has_begun && trace_in_region(limits, program_x(p->program, tile),
+                                     program_y(p->program, tile)))
+      take_up_threads(p, tile, &at);
     TileTrack *track = track_of(p, tile);
     for (unsigned q = 0; q < MAX_QUEUES; q++) {
       track->held[0][q] = at.input[q].count;
@@ -364,7 +409,7 @@ void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
     break;
   case EV_TASK_END: task_event(p, t, e); break;
   case EV_GROUP:
-    open_operation(p, t, e, e->cycle);
+    open_operation(p, t, e->thread, e->pc, e->cycle);
     p->group = *e;
     break;
   case EV_DONE: close_operation(p, t, e->tile, e->thread, e->cycle + 1); break;
@@ -386,6 +431,8 @@ void perfetto_event(Perfetto *p, const TraceEvent *e, uint64_t number)
 
 void perfetto_finish(Perfetto *p, uint64_t cycle, bool partial)
 {
+  if (cycle > p->limits->last_cycle)
+    cycle = p->limits->last_cycle + 1;
   for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
     TileTrack *t = p->tiles[tile];
     for (unsigned i = 0; t && i < THREADS; i++) {

@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
   bool open;
-  uint64_t since;
+  uint64_t since, busy; /* busy: to this cycle with the bank conflict of its last group */
   uint16_t subject;
 } OpenPart;
 
@@ -106,12 +106,13 @@ static void add_span(const Spans *s, TimeLine *line, TimeSpan span)
 static void open_part(OpenPart *part, uint64_t since, unsigned subject)
 {
   if (!part->open)
-    *part = (OpenPart){true, since, (uint16_t)subject};
+    *part = (OpenPart){.open = true, .since = since, .subject = (uint16_t)subject};
 }
 
 static void close_part(const Spans *s, TimeLine *line, OpenPart *part, SpanKind kind,
                        unsigned thread, uint64_t to)
 {
+  to = to > part->busy ? to : part->busy;
   if (part->open)
     add_span(s, line, (TimeSpan){part->since, to, part->subject, kind, (uint8_t)thread, false});
   part->open = false;
@@ -123,9 +124,10 @@ static void stall_event(const Spans *s, TimeLine *line, const TraceEvent *e)
   uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload;
   line->waits[e->thread].open = false;
   open_part(&line->operations[e->thread], bank ? e->cycle : from, e->pc);
-  uint64_t shown_from = from > s->begin ? from : s->begin;
-  add_span(s, line,
-           (TimeSpan){shown_from, from + e->payload, e->id, SPAN_WAIT, e->thread, false});
+  line->operations[e->thread].busy = from + e->payload;
+  uint64_t shown_from = from > s->begin ? from : s->begin, to = from + e->payload;
+  if (shown_from < to)
+    add_span(s, line, (TimeSpan){shown_from, to, e->id, SPAN_WAIT, e->thread, false});
 }
 
 static void take_up_line(TimeLine *line, const InspectTile *at, uint64_t cycle)
@@ -177,7 +179,8 @@ void spans_event(Spans *s, const TraceEvent *e)
     break;
   case EV_WAIT:
     open_part(&line->operations[e->thread], e->cycle, e->pc);
-    line->waits[e->thread] = (OpenPart){true, e->cycle, e->id};
+    line->waits[e->thread].open = false;
+    open_part(&line->waits[e->thread], e->cycle, e->id);
     break;
   case EV_STALL:
     stall_event(s, line, e);
