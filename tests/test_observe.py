@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 import harness
+from test_debugger_counts import CALL_LAYOUT, CALLS, call_line
 
 
 def program(tmp_path, sample, arch="wse2", **params):
@@ -513,6 +514,18 @@ def test_stop_at_a_line(tmp_path, engine):
                  "numbers: [6]f32", "count: u16"):
         assert part in ran.out
     assert "P0.0" not in ran.out
+
+
+def test_stop_at_a_line_whose_calls_are_inlined(tmp_path, engine):
+    (tmp_path / "layout.csl").write_text(CALL_LAYOUT)
+    (tmp_path / "pe.csl").write_text(CALLS)
+    line, inner = call_line("bump(x + 1)"), call_line("count += n;")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O2")
+    ran = harness.emu(tmp_path / "p.bin", engine, f"--stop=pe.csl:{line}@1,0", expect=4)
+    assert re.search(rf"P1.0 has issued an instruction of \S*pe.csl:{inner}, inlined at line {line}$",
+                     ran.err, re.M)
+    ran = harness.emu(tmp_path / "p.bin", engine, f"--stop=pe.csl:{line + 1}", expect=1)
+    assert f"instructions is {line}\n" in ran.err
 
 
 def test_a_second_stop_is_refused(tmp_path):

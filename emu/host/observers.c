@@ -282,6 +282,9 @@ char *observers_stop_text(const HostSession *s)
     fprintf(out, ": P%u.%u has issued an instruction of %s",
             program_x(s->program, o->stopped_at.tile), program_y(s->program, o->stopped_at.tile),
             *place ? place : "its program");
+    const char *line = strrchr(place, ':');
+    if (o->stop.by_line && line && strtoul(line + 1, NULL, 10) != o->stop.line)
+      fprintf(out, ", inlined at line %u", o->stop.line);
   }
   fprintf(out, "\n");
   base_text_close(out, &text);

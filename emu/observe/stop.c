@@ -44,22 +44,38 @@ static bool names_file(const char *path, const char *name)
   return m <= n && strcmp(path + n - m, name) == 0 && (m == n || path[n - m - 1] == '/');
 }
 
-static bool is_in_file(const Image *image, const StopSpec *spec, const ImageLine *line)
+/* Which line of the file the instructions of the row come from: their own, or that of a call that
+ * is inlined there.  The one nearest to the line asked for; 0: none. */
+static uint32_t line_in_file(const Image *image, const ImageClass *cls, const ImageLine *row,
+                             const StopSpec *spec, uint32_t *off)
 {
-  return line && line->line && line->file < image->n_files &&
-         names_file(image->files[line->file], spec->file);
+  uint32_t file = row->file, line = row->line, call = row->inlined_at, best = 0;
+  *off = UINT32_MAX;
+  for (;;) {
+    uint32_t away = line > spec->line ? line - spec->line : spec->line - line;
+    bool is_named = file < image->n_files && names_file(image->files[file], spec->file);
+    if (line && away < *off && is_named) {
+      best = line;
+      *off = away;
+    }
+    if (call >= cls->n_inlines)
+      return best;
+    file = cls->inlines[call].file;
+    line = cls->inlines[call].line;
+    call = cls->inlines[call].parent;
+  }
 }
 
 uint32_t stop_line_near(const Program *program, const StopSpec *spec)
 {
   const Image *image = program->image;
-  uint32_t best = 0, least = UINT32_MAX;
+  uint32_t best = 0, least = UINT32_MAX, off;
   for (uint32_t i = 0; i < image->n_classes; i++)
     for (uint32_t k = 0; k < image->classes[i].n_lines; k++) {
-      const ImageLine *row = &image->classes[i].lines[k];
-      uint32_t off = row->line > spec->line ? row->line - spec->line : spec->line - row->line;
-      if (off < least && is_in_file(image, spec, row)) {
-        best = row->line;
+      const ImageClass *cls = &image->classes[i];
+      uint32_t line = line_in_file(image, cls, &cls->lines[k], spec, &off);
+      if (off < least) {
+        best = line;
         least = off;
       }
     }
@@ -75,6 +91,7 @@ bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent
   if (!spec->by_line)
     return spec->by_tile;
   const ClassCode *cls = program_class(program, event->tile);
-  const ImageLine *line = image_line_at(cls->image, event->pc);
-  return is_in_file(program->image, spec, line) && line->line == spec->line;
+  const ImageLine *row = image_line_at(cls->image, event->pc);
+  uint32_t off;
+  return row && line_in_file(program->image, cls->image, row, spec, &off) && off == 0;
 }
