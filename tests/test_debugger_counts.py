@@ -209,6 +209,13 @@ def test_a_stop_at_a_line_is_in_the_frame_of_the_line(calls):
     assert "count = 6" in said
 
 
+def test_a_stop_at_a_task_is_in_the_frame_of_the_task(calls):
+    line = call_line("bump(1)")
+    said = debug(calls, "--engine=fast", "break task next @1,0", "continue", "next")
+    assert re.search(rf"^breakpoint 1, cycle \d+, P1.0: next at \S*pe.csl:{line}$", said, re.M)
+    assert re.search(rf"next\ncycle \d+, P1.0: next at \S*pe.csl:{line + 1}$", said, re.M)
+
+
 def test_a_line_without_code_names_the_one_that_is_taken(calls):
     line = call_line("}\n  @activate(next_id);")
     said = debug(calls, "--engine=fast", f"break {line}")

@@ -587,13 +587,19 @@ static bool is_at_place(Debugger *d, Break *b, const TraceEvent *event)
   return false;
 }
 
-static bool is_task(const Debugger *d, const Break *b, const TraceEvent *event)
+/* The code of the task may begin with that of an inlined call. */
+static bool is_task(const Debugger *d, Break *b, const TraceEvent *event)
 {
   char number[16];
   snprintf(number, sizeof number, "%u", event->id);
-  return event->kind == EV_TASK_START &&
-         (!*b->task || strcmp(b->task, number) == 0 ||
-          strcmp(b->task, program_task_name(d->program, event->tile, event->task, event->id)) == 0);
+  if (event->kind != EV_TASK_START ||
+      (*b->task && strcmp(b->task, number) != 0 &&
+       strcmp(b->task, program_task_name(d->program, event->tile, event->task, event->id)) != 0))
+    return false;
+  Engine *engine = timeline_engine(d->timeline);
+  const Tile *core = engine->ops->tile(engine, event->tile, false);
+  b->frame = outermost_frame(core->mem.cls->image, core->pc);
+  return true;
 }
 
 static bool is_wavelet(const Break *b, const TraceEvent *event)
