@@ -289,14 +289,12 @@ task main() void {
     assert reads is None or reads in err.splitlines()[1], err
 
 
-@pytest.mark.parametrize("extents, is_found", [((5, 5), False), ((1, 5), False), ((5, 1), True),
-                                               ((2, 5), True)])
-def test_one_wavelet_on_the_fabric_stands_for_any_number(tmp_path, engine, extents, is_found):
-    """Unless it decides: then the memory that waits for more has another length."""
-    program = program_of(tmp_path, """
+LOOPED = """
 export var n: u16 = 0;
 var from = @zeros([5]u32);
 var into = @zeros([5]u32);
+var sum: f32 = 0.0;
+var last: u32 = 0;
 const from_dsd = @get_dsd(mem1d_dsd, .{ .base_address = &from, .extent = 5 });
 const into_dsd = @get_dsd(mem1d_dsd, .{ .base_address = &into, .extent = 5 });
 const loop = @get_color(5);
@@ -306,16 +304,31 @@ const in = @get_dsd(fabin_dsd, .{ .fabric_color = loop, .extent = %d,
                                   .input_queue = @get_input_queue(3) });
 task main() void {
   @mov32(out, from_dsd, .{ .async = true });
-  @mov32(into_dsd, in);
+  %s
 }
 comptime {
   @set_local_color_config(loop, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
   @initialize_queue(@get_input_queue(3), .{ .color = loop });
   if (@is_arch("wse3")) @initialize_queue(@get_output_queue(2), .{ .color = loop });
 }
-""" % extents + MAIN, None, "--fabric-warnings")
+"""
+
+
+@pytest.mark.parametrize("extents, is_found", [((5, 5), False), ((1, 5), False), ((5, 1), True),
+                                               ((2, 5), True)])
+def test_one_wavelet_on_the_fabric_stands_for_any_number(tmp_path, engine, extents, is_found):
+    """Unless it decides: then the memory that waits for more has another length."""
+    program = program_of(tmp_path, LOOPED % (*extents, "@mov32(into_dsd, in);") + MAIN, None,
+                         "--fabric-warnings")
     err = harness.emu(program, engine, "--check=lengths", expect=2 if is_found else 0).err
     assert ("[LENGTHS]" in err) == is_found, err
+
+
+@pytest.mark.parametrize("operation", ["@fadds(&sum, sum, in, .{ .async = true });",
+                                       "@mov32(&last, in, .{ .async = true });"])
+def test_a_scalar_that_takes_the_result_has_no_length(tmp_path, engine, operation):
+    program = program_of(tmp_path, LOOPED % (5, 5, operation) + MAIN, None)
+    harness.emu(program, engine, "--check=lengths")
 
 
 def test_a_loop_beside_an_operation_is_not_told(tmp_path, engine):

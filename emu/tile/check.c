@@ -330,12 +330,14 @@ Bounds check_span(const VecRun *run, const VecStream *s)
   return s->kind == VS_MEMORY ? span_bounds(stream_span(run, s)) : (Bounds){0};
 }
 
-/* As for the compiler, one wavelet on the fabric stands for as many as there are. */
+/* As for the compiler, one wavelet on the fabric stands for as many as there are, and the place of
+ * one number for any. */
 static bool has_length(const DsrState *dsr, const Machine *machine)
 {
   DescKind kind = dsr->desc.kind;
   bool is_any = (kind == DESC_FABIN || kind == DESC_FABOUT) && dsr_length(&dsr->desc) == 1;
-  return kind != DESC_NONE && kind != DESC_FIFO && !(dsr->desc.flags & DESC_F_STEP) && !is_any &&
+  return kind != DESC_NONE && kind != DESC_FIFO && !is_any &&
+         !(dsr->desc.flags & (DESC_F_STEP | DESC_F_SCALAR)) &&
          dsr_length(&dsr->desc) != machine->unbounded_length;
 }
 
