@@ -408,7 +408,17 @@ def test_a_line_whose_calls_are_inlined_has_code(tmp_path, dap):
     places = dap.ask("breakpointLocations", source={"path": str(tmp_path / "pe.csl")}, line=line,
                      endLine=line)["breakpoints"]
     assert [place["line"] for place in places] == [line]
-    assert dap.lines(tmp_path / "pe.csl", [{"line": line}])[0]["line"] == line
+    mark, = dap.lines(tmp_path / "pe.csl", [{"line": line, "condition": "@1,0"}])
+    assert mark["line"] == line
+    dap.go()
+    stop = dap.stopped()
+    frames = dap.frames(stop["threadId"])
+    assert [(f["name"].split()[0], f["line"]) for f in frames] == [("main", line)]
+    for move, name in (("next", "main"), ("next", "main"), ("next", "main"), ("stepIn", "bump"),
+                       ("stepOut", "main")):
+        dap.ask(move, threadId=stop["threadId"])
+        dap.stopped()
+        assert dap.frames(stop["threadId"])[0]["name"].split()[0] == name
 
 
 REFUSED = [

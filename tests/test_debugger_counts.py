@@ -207,6 +207,9 @@ def test_a_stop_at_a_line_is_in_the_frame_of_the_line(calls):
     assert re.findall(r"^i = (\d)", said, re.M)[0] == "2"
     assert re.search(rf"\(wse-dbg\) next\ncycle \d+, P1.0: main at \S*:{line - 2}$", said, re.M)
     assert "count = 6" in said
+    said = debug(calls, "--engine=fast", f"break {line} @1,0", "continue", "step", "finish")
+    assert re.search(r"\(wse-dbg\) step\ncycle \d+, P1.0: bump at .*\n", said)
+    assert re.search(r"\(wse-dbg\) finish\ncycle \d+, P1.0: main at .*\n", said)
 
 
 def test_a_stop_at_a_task_is_in_the_frame_of_the_task(calls):

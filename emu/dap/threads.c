@@ -199,14 +199,16 @@ json_t *answer_stack(DapServer *s, const json_t *args)
   uint32_t tile;
   if (!thread_tile(s, args, &tile))
     return NULL;
-  unsigned n = frames_find(s->debugger.timeline, tile, frames);
+  unsigned all = frames_find(s->debugger.timeline, tile, frames);
+  unsigned chosen = debugger_frame(&s->debugger, tile), inner = chosen < all ? chosen : 0;
+  unsigned n = all - inner;
   json_int_t first = arg_number(args, "startFrame", 0), levels = arg_number(args, "levels", 0);
   json_t *list = json_array();
   if (n == 0)
     json_array_append_new(list, frame_json(s, tile, 0, NULL));
   for (unsigned i = first > 0 ? first < (json_int_t)n ? (unsigned)first : n : 0;
        i < n && (levels <= 0 || i < first + levels); i++)
-    json_array_append_new(list, frame_json(s, tile, i, &frames[i]));
+    json_array_append_new(list, frame_json(s, tile, inner + i, &frames[inner + i]));
   return json_pack("{s:o,s:i}", "stackFrames", list, "totalFrames", n ? (int)n : 1);
 }
 

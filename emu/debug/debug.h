@@ -226,7 +226,7 @@ struct Debugger {
   /* tiles whose main thread has come to its instruction while its operation runs; stb_ds */
   struct { uint32_t key; bool value; } *beside;
   unsigned hit;                 /* number of the breakpoint by which it stands; 0 none */
-  /* where a breakpoint stopped last, and the frame that it chose there: `next` stays in that */
+  /* where a breakpoint stopped last, and the frame that it chose there */
   uint64_t stop_cycle;
   uint32_t stop_tile;
   unsigned stop_frame;
@@ -266,6 +266,9 @@ typedef enum {
 BackResult debugger_go_back(Debugger *d, StepKind step);
 /* Where it stands now: which tile is looked at. */
 void debugger_stand(Debugger *d);
+/* The frame in which the tile stands: the innermost one, or the one that a breakpoint has chosen,
+ * while the program stands where it stopped. */
+unsigned debugger_frame(const Debugger *d, uint32_t tile);
 /* The stop is not the last one that `continue N` asks for: the run goes on. */
 bool debugger_passes(Debugger *d);
 /* "breakpoint 1, scale (n = 3) at pe.csl:18 ..." */

@@ -111,10 +111,9 @@ static bool ends_step(Debugger *d, const TraceEvent *event)
   return is_other_line(d, core);
 }
 
-/* The frame that a breakpoint has chosen, while the program stands where it stopped. */
-static unsigned frame_of_stop(const Debugger *d)
+unsigned debugger_frame(const Debugger *d, uint32_t tile)
 {
-  bool is_there = d->stop_tile == d->tile && d->stop_cycle == timeline_cycle(d->timeline);
+  bool is_there = d->stop_tile == tile && d->stop_cycle == timeline_cycle(d->timeline);
   return is_there ? d->stop_frame : 0;
 }
 
@@ -128,7 +127,7 @@ static void note_step(Debugger *d, StepKind step)
   d->step_line = 0;
   d->step_inlined = IMAGE_NO_INLINE;
   if (n) {
-    unsigned number = step == STEP_OUT ? d->frame : step == STEP_OVER ? frame_of_stop(d) : 0;
+    unsigned number = step == STEP_OUT ? d->frame : debugger_frame(d, d->tile);
     const DebugFrame *f = &frames[number < n ? number : 0];
     d->step_file = f->file;
     d->step_line = f->line;
