@@ -124,3 +124,19 @@ def test_limits_hold_for_the_ends_of_spans(stuck, engine):
                      "--trace-region=1,0,1,1")
     assert sorted(span[:3] for span in waits) == [(1, 0, "operation"), (1, 0, "output")]
     assert not spans_of(stuck, engine, f"--load-state={state}", "--trace=wavelet")
+
+
+@pytest.mark.parametrize("chosen", ["stall", "task,stall", "inst", "task,inst,stall"])
+def test_spans_lie_in_each_other_whatever_the_kinds(kinds, engine, chosen):
+    """Without `inst`, an operation is shown where it waits."""
+    for limits in ([], ["--trace-cycles=40:120"]):
+        spans = spans_of(kinds, engine, f"--trace={chosen}", *limits)
+        assert spans
+        for track in {span[:2] for span in spans}:
+            own = [span for span in spans if span[:2] == track]
+            assert is_nested([span[3:] for span in own])
+            operations = [span[4] for span in own if span[2] == "operation"]
+            waits = [span[4] for span in own if span[2] not in ("operation", "task")]
+            assert limits or "inst" in chosen or operations == waits
+        if limits:
+            assert all(40 <= start and end <= 121 for *_, start, end in spans)

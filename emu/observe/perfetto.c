@@ -133,9 +133,14 @@ static TileTrack *named_track_of(Perfetto *p, uint32_t tile)
   return track;
 }
 
+/* So much of it as the limits of the trace leave. */
 static void write_span(Perfetto *p, uint32_t tile, unsigned thread, const char *name,
                        uint64_t from, uint64_t to)
 {
+  from = from > p->begin ? from : p->begin;
+  to = to > p->limits->last_cycle ? p->limits->last_cycle + 1 : to;
+  if (from >= to)
+    return;
   json_t *object = make_entry("X", tile, thread, name, from);
   json_object_set_new(object, "dur", json_integer((json_int_t)(to - from)));
   write_object(p, object);
@@ -224,15 +229,21 @@ static void wait_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
   t->waits[e->thread] = (OpenWait){true, e->cycle, (StallCause)e->id};
 }
 
+static bool has_kind(const Perfetto *p, TraceKind kind)
+{
+  return p->limits->kinds >> kind & 1;
+}
+
+/* Without the kind `inst`, what is known of an operation is where it waits. */
 static void stall_event(Perfetto *p, TileTrack *t, const TraceEvent *e)
 {
   bool bank = e->id == STALL_BANK;      /* reported in advance */
   uint64_t from = bank ? e->cycle + 1 : e->cycle - e->payload, to = from + e->payload;
-  from = from > p->begin ? from : p->begin;
   OpenSpan *span = open_operation(p, t, e->thread, e->pc, bank ? e->cycle : from);
   span->busy = to;
-  if (from < to)
-    write_wait(p, e->tile, e->thread, (StallCause)e->id, from, to);
+  if (!has_kind(p, TRACE_INST))
+    close_operation(p, t, e->tile, e->thread, to);
+  write_wait(p, e->tile, e->thread, (StallCause)e->id, from, to);
   t->waits[e->thread].open = false;
 }
 
@@ -283,11 +294,6 @@ void perfetto_count(Perfetto *p, const TraceEvent *e)
 {
   if (e->kind == EV_PUSH || e->kind == EV_POP)
     count_queue(track_of(p, e->tile), e);
-}
-
-static bool has_kind(const Perfetto *p, TraceKind kind)
-{
-  return p->limits->kinds >> kind & 1;
 }
 
 /* Tasks, operations and waits that are under way. */
@@ -436,9 +442,9 @@ void perfetto_finish(Perfetto *p, uint64_t cycle, bool partial)
   for (uint32_t tile = 0; tile < p->program->n_tiles; tile++) {
     TileTrack *t = p->tiles[tile];
     for (unsigned i = 0; t && i < THREADS; i++) {
+      close_operation(p, t, tile, i, cycle);
       if (t->waits[i].open)
         write_wait(p, tile, i, t->waits[i].cause, t->waits[i].since, cycle);
-      close_operation(p, t, tile, i, cycle);
     }
     for (unsigned port = 0; t && port < PORT_COUNT; port++)
       close_bucket(p, t, tile, port);
