@@ -369,10 +369,11 @@ comptime {{ @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_
 AS_NUMBERS = ("10", "9", "20", "[2]u16{ 6, 7 }")
 AS_IDS = ("@get_local_task_id(10)", "@get_local_task_id(9)", "@get_local_task_id(20)",
           "[2]input_queue{ @get_input_queue(6), @get_input_queue(7) }")
+AS_TUPLE = ("@get_local_task_id(10)", "9", "20", ".{ @get_input_queue(6), @get_input_queue(7) }")
 
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
-@pytest.mark.parametrize("step, done, arrived, queues", [AS_NUMBERS, AS_IDS])
+@pytest.mark.parametrize("step, done, arrived, queues", [AS_NUMBERS, AS_IDS, AS_TUPLE])
 def test_params_take_tasks_and_queues_as_numbers_and_as_ids(tmp_path, arch, step, done, arrived,
                                                             queues):
     """Some modules say u16 or i16, others local_task_id: a program need not know which."""

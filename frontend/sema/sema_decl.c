@@ -313,27 +313,32 @@ static PoolId number_or_id(Sema *s, PoolId value, PoolId type, Span at)
   if ((!to_number && !to_task) || !pool_int_value(s->pool, value, &v) ||
       (to_task && (v < m->local_task_first || v > m->local_task_last)))
     return POOL(NONE);
-  return pool_int(s->pool, to_task ? type : POOL(COMPTIME_INT), v);
+  return pool_int(s->pool, type, v);
+}
+
+static bool has_parts(const Sema *s, PoolId value)
+{
+  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, value));
+  return pool_kind(s->pool, value) == PK_AGGREGATE &&
+         (type.kind == PK_ARRAY_TYPE || (type.kind == PK_STRUCT_TYPE && type.u.fields.is_tuple));
 }
 
 static Operand library_value(Sema *s, PoolId bound, PoolId type, Span at)
 {
-  PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, bound);
-  if (to.kind != PK_ARRAY_TYPE || from.kind != PK_AGGREGATE) {
+  PoolKey to = pool_key(s->pool, type);
+  if (to.kind != PK_ARRAY_TYPE || !has_parts(s, bound)) {
     PoolId one = number_or_id(s, bound, type, at);
     return operand_value(s, pool_is_none(one) ? bound : one);
   }
-  PoolKey source = pool_key(s->pool, pool_type_of(s->pool, bound));
+  PoolKey from = pool_key(s->pool, bound);
   uint32_t n = from.u.aggregate.n;
-  if (source.kind != PK_ARRAY_TYPE || to.u.array.rank != 1 || to.u.array.dims[0] != n)
+  if (to.u.array.rank != 1 || to.u.array.dims[0] != n)
     return operand_value(s, bound);
   PoolId *parts = arena_many(s->arena, PoolId, n + 1);
   for (uint32_t i = 0; i < n; i++) {
-    PoolId one = number_or_id(s, from.u.aggregate.elems[i], to.u.array.element, at);
-    int64_t v;
-    if (pool_is_none(one) || !pool_int_value(s->pool, one, &v))
+    parts[i] = number_or_id(s, from.u.aggregate.elems[i], to.u.array.element, at);
+    if (pool_is_none(parts[i]))
       return operand_value(s, bound);
-    parts[i] = pool_int(s->pool, to.u.array.element, v);
   }
   return operand_value(s, pool_aggregate(s->pool, type, parts, n));
 }
