@@ -238,8 +238,9 @@ def test_a_port_at_the_edge_of_the_layout_has_a_way_to_the_host(tmp_path):
     assert (layout["origin_x"], layout["origin_y"]) == (1, 0)
 
 
-def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path):
-    script(tmp_path, """
+@pytest.mark.parametrize("no, yes", [(False, True), (0, 1)])
+def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path, no, yes):
+    script(tmp_path, f"        no, yes = {no}, {yes}" + """
         region = layout.create_code_region("block.csl", "blocks", 3, 2)
         region.place(2, 1)
         matrix = np.arange(6 * 8, dtype=np.float32)
@@ -247,8 +248,8 @@ def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path):
         region.set_param_all("columns", 2)
         region.set_param_all("rows", 4)
         region.set_param_all("scale", 0.5)
-        region.set_param_all("twice", False)
-        region.set_param_range(IntRectangle(IntVector(1, 0), IntVector(3, 1)), "twice", True)
+        region.set_param_all("twice", no)
+        region.set_param_range(IntRectangle(IntVector(1, 0), IntVector(3, 1)), "twice", yes)
         runtime = started()
         runtime.stop()
         whole = matrix.reshape(8, 6)

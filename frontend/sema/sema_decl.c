@@ -292,8 +292,9 @@ static Operand outside_value(Sema *s, const Decl *d, PoolId bound, PoolId type)
     release_sign_here(s, SIGN_COLOR_NUMBER, d->name_span);
     return operand_value(s, pool_int(s->pool, POOL(COMPTIME_INT), v));
   }
-  if (is_main && !is_color && pool_eq(type, POOL(BOOL)) && pool_kind(s->pool, bound) == PK_INT &&
-      pool_int_value(s->pool, bound, &v) && (v == 0 || v == 1))
+  bool is_number = type_is_int(s->pool, pool_type_of(s->pool, bound));
+  if (is_main && is_number && pool_eq(type, POOL(BOOL)) &&
+      pool_int_value(s->pool, sema_force(s, bound, d->name_span), &v) && (v == 0 || v == 1))
     return operand_value(s, pool_bool(v == 1));
   return operand_value(s, bound);
 }
