@@ -104,7 +104,8 @@ def test_a_file_of_an_import_path_is_the_programs_own(tmp_path):
     assert "lib/own.csl:1:7: warning: parameter 'size' has no value" in said
 
 
-@pytest.mark.parametrize("flag, release", [("--sdk=1.4", "1.4"), ("--sdk=2", "2")])
+@pytest.mark.parametrize("flag, release", [
+    ("--sdk=1.4", "1.4"), ("--sdk=0.9.0", "1.4"), ("--sdk=2", "2"), ("--sdk=2.10", "2")])
 def test_the_option_decides(tmp_path, flag, release):
     for program in (MAIN, MAIN + ROUTES.format("0x210")):
         assert taken(tmp_path, program, flag)[0] == release

@@ -249,14 +249,15 @@ static int set_diag_format(Options *o, const char *text)
   return GO_ON;
 }
 
-/* 1.4 and the releases like it, or 2 and later. */
+/* 1.4 and the releases like it, or 2 and later; by any of their numbers, as in 0.9.0 or 2.10. */
 static int set_sdk(Options *o, const char *text)
 {
   static const char *const names[] = {"1.4", "2"};
-  int k = index_of(text, names, ARRAY_COUNT(names));
-  if (k < 0)
+  bool is_known = text[0] >= '0' && text[0] <= '2' && (text[1] == 0 || text[1] == '.') &&
+                  text[strspn(text, "0123456789.")] == 0;
+  if (!is_known)
     return bad_choice("--sdk", text, names, ARRAY_COUNT(names));
-  o->sdk = k == 0 ? SDK_1_4 : SDK_2;
+  o->sdk = text[0] == '2' ? SDK_2 : SDK_1_4;
   return GO_ON;
 }
 
@@ -427,6 +428,9 @@ int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, 
       command_line_report_rejected("cslc", code, argv, long_options);
       return EXIT_USAGE;
     }
+    /* `--import-path $LIBRARY --memcpy` with an empty variable. */
+    if (optarg != NULL && optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0)
+      return usage_error("'%s' needs a value, and '%s' is an option", argv[optind - 2], optarg);
     int result = take_option(&cli, code, optarg);
     if (result != GO_ON)
       return result;
