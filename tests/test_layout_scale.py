@@ -56,6 +56,49 @@ def test_the_whole_wafer(tmp_path):
     assert harness.stats(tmp_path / "out/out.json")["classes"] == 2   # the corner, the rest
 
 
+STRUCTS = """
+layout {
+  @set_rectangle(6, 5);
+  for (@range(u16, 6)) |x| {
+    for (@range(u16, 5)) |y| {
+      @set_tile_code(x, y, "pe.csl", .{ .px = x, .py = y, .place = .{ .x = x, .y = y } });
+    }
+  }
+  @export_name("sum", u16, true);
+}
+"""
+OF_STRUCTS = """
+param px: u16;
+param py: u16;
+param place: comptime_struct;
+var ten: u16 = 10;
+var sum: u16 = 0;
+fn known(p: anytype) u16 { return p.x * 10 + p.y; }
+fn given(p: comptime_struct) u16 { return p.x * 10 + p.y; }
+fn mixed(p: anytype) u16 { return p.x * p.factor + p.y; }
+task main() void {
+  const local = .{ .x = px, .y = py, .factor = ten };
+  sum = known(.{ .x = px, .y = py }) + given(place) + mixed(local);
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+  @export_symbol(sum);
+}
+"""
+
+
+def test_fields_that_differ_from_tile_to_tile_split_no_class(tmp_path):
+    """A function takes them as known, but its code does not depend on them."""
+    (tmp_path / "layout.csl").write_text(STRUCTS)
+    (tmp_path / "pe.csl").write_text(OF_STRUCTS)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out")
+    assert harness.stats(tmp_path / "out/out.json")["classes"] == 1
+    out = harness.emu(tmp_path / "out", "--run", "--print=sum").out
+    assert harness.values(out, "sum") == {(x, y): [3 * (10 * x + y)] for x in range(6)
+                                          for y in range(5)}
+
+
 def test_memory_of_a_tile_at_work(tmp_path):
     """Every tile of a large fabric works: descriptors, queues and colors take what they need."""
     side, image, stats = 300, tmp_path / "p.bin", tmp_path / "s.json"

@@ -467,7 +467,7 @@ static bool stays_known(const Sema *s, const Binding *b, uint32_t i)
 static bool is_bound_by_value(Sema *s, const Binding *b, uint32_t i)
 {
   return node_param(b->fn->params.at[i])->is_comptime || pool_eq(b->types[i], POOL(VOID)) ||
-         type_is_comptime_only(s->pool, b->types[i]) || stays_known(s, b, i);
+         type_is_comptime_only(s->pool, b->types[i]);
 }
 
 /* The function whose code is being made; IR_NO_ID. */
@@ -506,6 +506,8 @@ static uint32_t instance_of(Sema *s, const Binding *b)
       bound[i] = sema_force(s, b->args[i].value, b->args[i].span);
       if (pool_eq(bound[i], POOL(POISON)))
         return IR_NO_ID;
+    } else if (stays_known(s, b, i)) {
+      bound[i] = b->args[i].value;     /* not forced: tiles with other values may share the code */
     } else if (b->args[i].kind == OPR_MEMORY && is_anonymous_struct(s, b->types[i])) {
       known_parts[i] = b->args[i].value;
     }
