@@ -420,13 +420,14 @@ static Operand call_comptime(Sema *s, const Binding *b)
 
 /* ---- inlined calls -------------------------------------------------------------------------- */
 
-static Operand call_inline(Sema *s, const Binding *b)
+static Operand call_inline(Sema *s, const Binding *b, bool is_for_settings)
 {
   if (!may_call(s, b->at, b->fn))
     return operand_poison();
   const char *name = sema_text(s, b->fn->name.text);
   Frame frame = {.called_at = b->at, .name = b->fn->name.text, .is_function = true,
-                 .result = b->result, .inlined_at = s->b.loc, .ir_name = name};
+                 .result = b->result, .inlined_at = s->b.loc, .ir_name = name,
+                 .is_for_settings = is_for_settings};
   SavedWalk saved;
   sema_enter(s, &frame, walk_in(s, s->funcs[b->func].decl_module), &saved);
   s->own->depth++;
@@ -694,8 +695,9 @@ static Operand call_func(Sema *s, uint32_t func, const ArgSource *src)
     return operand_poison();
   if (!sema_emits(s) || must_fold(s, b.result))
     return call_comptime(s, &b);
-  if (fn->inlining == INLINING_ALWAYS || (src->nodes != NULL && src->nodes == s->own->inlined))
-    return call_inline(s, &b);
+  bool is_for_settings = src->nodes != NULL && src->nodes == s->own->inlined;
+  if (fn->inlining == INLINING_ALWAYS || is_for_settings)
+    return call_inline(s, &b, is_for_settings);
   uint32_t instance = instance_of(s, &b);
   return instance == IR_NO_ID ? operand_poison() : emit_call(s, &b, instance);
 }

@@ -50,6 +50,7 @@ typedef struct Frame {
   bool is_function;       /* return is possible */
   bool is_declaration;    /* a global's initialiser: the user that needed it does not matter */
   bool is_emitted;        /* return emits ret */
+  bool is_for_settings;   /* a call that is inlined for what it returns; calls in `return`, too */
   bool is_template;       /* nothing calls the function: its parameters are poison, and so is what
                            * depends on them.  What a condition of poison decides may be either */
   uint32_t func;          /* with is_emitted: the function that is compiled */

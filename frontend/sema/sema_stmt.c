@@ -677,8 +677,13 @@ static void stmt_return(Sema *s, const NodeReturn *n)
   Frame *f = s->now.frame;
   Operand value = operand_void();
   bool is_known = f->is_function && !pool_eq(f->result, POOL(POISON_TYPE));
+  bool is_inlined = f->is_for_settings && n->value != NULL && node_kind(n->value) == ND_CALL;
+  const NodeList *outer = s->own->inlined;
+  if (is_inlined)
+    s->own->inlined = &node_call(n->value)->args;
   if (n->value != NULL)
     value = sema_expr(s, n->value, is_known ? f->result : POOL(NONE));
+  s->own->inlined = outer;
   if (!f->is_function) {
     diag_return_outside(s->diags, n->head.span);
     s->is_dead = true;

@@ -324,9 +324,10 @@ static Operand operand_of_call(Sema *s, const Node *n, const char *const *run_ti
   if (!operand_is_poison(known) || run_time == NULL)
     return known;
   diags_rewind(s->diags, mark);
+  const NodeList *outer = s->own->inlined;     /* a call whose arguments have settings, too */
   s->own->inlined = node_kind(n) == ND_CALL ? &node_call(n)->args : NULL;
   Operand o = sema_load(s, sema_expr(s, n, POOL(NONE)));
-  s->own->inlined = NULL;
+  s->own->inlined = outer;
   if (may_be_of_run_time(s, o, run_time))
     return o;
   diags_rewind(s->diags, mark);
