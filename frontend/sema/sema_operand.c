@@ -26,14 +26,14 @@ static void note_untyped(Sema *s, PoolId type, Span span)
   }
 }
 
-static bool has_function(Sema *s, PoolId type)
+static bool has_function(Sema *s, PoolId type, bool is_task)
 {
   PoolKey k = pool_key(s->pool, type);
   if (k.kind == PK_ARRAY_TYPE)
-    return has_function(s, k.u.array.element);
-  bool has = k.kind == PK_FN_TYPE && !k.u.fn_type.is_task;
+    return has_function(s, k.u.array.element, is_task);
+  bool has = k.kind == PK_FN_TYPE && k.u.fn_type.is_task == is_task;
   for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < k.u.fields.n && !has; i++)
-    has = has_function(s, k.u.fields.fields[i].type);
+    has = has_function(s, k.u.fields.fields[i].type, is_task);
   return has;
 }
 
@@ -41,8 +41,10 @@ static bool has_function(Sema *s, PoolId type)
 void sema_note_run_time(Sema *s, PoolId type, Span span)
 {
   note_untyped(s, type, span);
-  if (has_function(s, type))
+  if (has_function(s, type, false))
     diag_function_pointer(s->diags, span);
+  if (has_function(s, type, true))
+    diag_task_by_id(s->diags, span);
 }
 
 bool sema_check_run_time(Sema *s, PoolId type, Span span)
