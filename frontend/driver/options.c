@@ -218,12 +218,13 @@ static int set_emit(Options *o, const char *text)
 
 static int set_arch(Options *o, const char *text)
 {
-  static const char *const names[] = {"wse2", "wse3"};
-  static const Arch archs[] = {ARCH_WSE2, ARCH_WSE3};
+  const char *names[ARCH_COUNT];
+  for (int i = 0; i < ARCH_COUNT; i++)
+    names[i] = machine_get((Arch)i)->name;
   int k = index_of(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--arch", text, names, ARRAY_COUNT(names));
-  o->arch = archs[k];
+  o->arch = (Arch)k;
   return GO_ON;
 }
 

@@ -88,6 +88,7 @@ typedef struct {
   const IrVecOperand *operand[3];   /* in the order in which they decide on the length */
   KnownDesc known[3];
   bool is_known[3];
+  uint32_t unbounded_length;        /* of the machine: from here on there is no end */
 } Operands;
 void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *vec, Operands *o);
 /* Elements that the operation moves; 0: not known, or without an end. */

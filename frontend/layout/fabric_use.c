@@ -345,7 +345,8 @@ static void note_activation(UseWalk *w, unsigned id, uint32_t root, Times times)
 void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *insn, Operands *o)
 {
   const IrVec *vec = insn->u.vec;
-  *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest}};
+  *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest},
+                  .unbounded_length = sema_machine(s)->unbounded_length};
   for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
     o->is_known[i] = o->operand[i]->kind == IRV_DSD &&
                      known_descriptor(s, f, insn->args[o->operand[i]->arg], &o->known[i]);
@@ -361,7 +362,7 @@ uint16_t fabric_operation_length(const Operands *o)
       return 0;
     uint32_t n = descriptor_length(&o->known[i].desc);
     if (n > 0)
-      return n < ENDLESS_LENGTH ? (uint16_t)n : 0;
+      return n < o->unbounded_length ? (uint16_t)n : 0;
   }
   return 0;
 }
@@ -416,7 +417,7 @@ static uint32_t differing_extent(const Operands *o, uint16_t length)
     const KnownDesc *known = &o->known[i];
     bool is_given = o->is_known[i] && known->is_length_known && is_fabric_desc(&known->desc);
     uint32_t n = is_given ? descriptor_length(&known->desc) : 0;
-    if (n > STANDS_FOR_ANY && n != length && n < ENDLESS_LENGTH)
+    if (n > STANDS_FOR_ANY && n != length && n < o->unbounded_length)
       return n;
   }
   return 0;

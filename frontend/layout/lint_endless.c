@@ -20,7 +20,7 @@ static bool holds_the_tile(const Operands *o)
     uint32_t n = o->known[i].is_length_known ? descriptor_length(d) : 1;
     if (!is_decided && n > 0) {
       is_decided = true;
-      is_endless = n >= ENDLESS_LENGTH;
+      is_endless = n >= o->unbounded_length;
     }
     receives |= d->kind == DESC_FABIN;
   }

@@ -571,7 +571,7 @@ static MovedElements moved_elements(const Sema *s, const DsdOp *op)
     PoolKey dsd = pool_key(s->pool, order[i]->value.value);
     uint32_t n = descriptor_length(&dsd.u.dsd.desc.desc);
     if (n > 0)
-      return (MovedElements){n < ENDLESS_LENGTH ? n : 0, is_fabric(order[i])};
+      return (MovedElements){n < sema_machine(s)->unbounded_length ? n : 0, is_fabric(order[i])};
   }
   return (MovedElements){0, false};
 }

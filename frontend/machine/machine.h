@@ -268,9 +268,8 @@ struct LayoutResult {
   uint32_t named_streams[2];     /* colors that <memcpy> gets: [0] to the host, [1] to the tiles */
 };
 
-/* An extent from here on stands for operations without an end. */
-enum { ENDLESS_LENGTH = 0x7fff };
-/* Elements that a descriptor describes; 0: it leaves that to the other operands. */
+/* Elements that a descriptor describes, without an end from the machine's unbounded_length on;
+ * 0: it leaves that to the other operands. */
 uint32_t descriptor_length(const Descriptor *d);
 
 #endif
