@@ -352,6 +352,8 @@ void ir_ret(IrBuilder *b, IrValue value);   /* IR_NO_VALUE: nothing */
 void ir_trap(IrBuilder *b, uint64_t number);
 IrType ir_value_type(const IrModule *m, IrFuncId func, IrValue value);
 
+/* ---- ops.c ------------------------------------------------------------------------------- */
+
 /* Words of the text form that stand for numbers, by list: rows of text.def. */
 typedef enum {
   IRW_desc_kind, IRW_desc_flag, IRW_action, IRW_id_kind, IRW_task_kind, IRW_priority, IRW_simd,

@@ -2,6 +2,7 @@
 and by calls; how large the circles of files are; and that a room has one header for the others,
 with everything that the room offers."""
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
@@ -283,3 +284,45 @@ def test_the_page_has_the_rooms_of_the_front_end():
     page = (harness.ROOT / "docs" / "architecture.md").read_text()
     table = page[page.index("The front end has"):page.index("The handlers of builtins")]
     assert re.findall(r"^    (\w+)", table, re.M) == list(reversed(BUILDINGS["frontend"]))
+
+
+SECTION = re.compile(r"/\* (?:---- )?((?:[\w*]+\.[cly](?:, | and )?)+)")
+DECLARED = re.compile(r"(?!static|typedef|extern|#)[A-Za-z_][\w \*]*?\b(\w+)\(")
+HOMES = {f.name: path.name for building in ("frontend", "ir", "emu")
+         for path in sorted((harness.ROOT / building).rglob("*.[cly]"))
+         for f in c_text.functions(c_text.plain(path.read_text())) if not f.is_static}
+# The plain headers of a tile and of the fast engine name a file where its functions begin, and no
+# more, for what is inline stands between them.
+WITHOUT_SECTIONS = {"emu/tile/tile.h", "emu/fast/fast_internal.h"}
+
+
+def in_other_files(header, homes):
+    """Functions that a header declares in a section of files that do not define them."""
+    files, wrong = None, []
+    for line in header.split("\n"):
+        section, found = SECTION.match(line), DECLARED.match(line)
+        if section:
+            files = re.findall(r"[\w*]+\.[cly]", section.group(1))
+        elif line.startswith("/* ----"):
+            files = None
+        elif found and files and found.group(1) in homes:
+            home = homes[found.group(1)]
+            if not any(fnmatch(home, name) for name in files):
+                wrong.append(f"{found.group(1)} of {home} under {', '.join(files)}")
+    return wrong
+
+
+@pytest.mark.parametrize("header", sorted(
+    str(p.relative_to(harness.ROOT)) for building in ("frontend", "ir", "emu")
+    for p in (harness.ROOT / building).rglob("*.h")))
+def test_sections_of_a_header_name_the_files(header):
+    if header not in WITHOUT_SECTIONS:
+        wrong = in_other_files((harness.ROOT / header).read_text(), HOMES)
+        assert not wrong, "\n".join(wrong)
+
+
+def test_a_function_in_the_wrong_section_would_be_seen():
+    homes = {"one_do": "one.c", "two_do": "two.c"}
+    header = "/* ---- o*.c: ones ---- */\n\nint one_do(void);\n/* Two. */\nvoid two_do(int x);\n"
+    assert in_other_files(header, homes) == ["two_do of two.c under o*.c"]
+    assert not in_other_files(header.replace("o*.c", "one.c, two.c"), homes)

@@ -38,7 +38,7 @@ void cluster_add_wafer(ClusterReader *reader, const char *name, const char *imag
 
 bool cluster_read_topology(ClusterReader *reader, const json_t *topology);
 
-/* ---- group.c --------------------------------------------------------------------------------- */
+/* ---- group.c, file.c --------------------------------------------------------------------- */
 
 typedef struct {
   const Program *program;       /* NULL: not opened */

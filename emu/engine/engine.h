@@ -269,7 +269,7 @@ typedef enum {
   RUN_ELSEWHERE,                /* a finding in another fabric of the cluster has ended the run */
 } RunStatus;
 
-/* ---- host_words.c -------------------------------------------------------------------------- */
+/* ---- host_words.c, engine.c -------------------------------------------------------------- */
 
 /* Words that the host has for a tile.  Those of a color keep their order; a color whose queue has
  * no room holds up no other. The color with the earliest posted word goes first among those that

@@ -94,9 +94,9 @@ typedef struct {
  * `bytes` has at least the type's. */
 void variable_print(const ValueStyle *style, const DebugType *type, const uint8_t *bytes,
                     FILE *out);
-/* The type of a class' symbol; NULL: not known. */
-/* By its name with or without that of its module; NULL: there is none. */
+/* A symbol by its name with or without that of its module; NULL: there is none. */
 const ImageSymbol *class_symbol(const ImageClass *cls, const char *name);
+/* The type of the class' symbol with this number; NULL: not known. */
 const DebugType *variable_type(const Image *image, const ImageClass *cls, uint32_t symbol);
 
 /* ---- fault.c: findings as text --------------------------------------------------------------- */

@@ -29,7 +29,7 @@
 /* NULL: no engine has this name. */
 const EngineOps *engine_from_name(const char *name);
 
-/* ---- session.c -------------------------------------------------------------------------- */
+/* ---- session.c, session_state.c, operation_checks.c -------------------------------------- */
 
 /* Text, JSON for Perfetto, or the log of the vendor's simulator. */
 typedef enum { TRACE_AS_TEXT, TRACE_AS_PERFETTO, TRACE_AS_SIMLOG } TraceForm;
@@ -87,10 +87,10 @@ HostSession *session_create(void);
 /* Loads an image or an output directory of cslc. */
 WseStatus session_open(HostSession *session, const char *path, const SessionOptions *options);
 void session_close(HostSession *session);
-/* Asks the run to end with WSE_INTERRUPTED, now or when it continues.  From any thread or signal
- * handler. */
 /* The session fails as another one has, whose name begins the message. */
 void session_fail_as(HostSession *session, const WseError *other, const char *name);
+/* Asks the run to end with WSE_INTERRUPTED, now or when it continues.  From any thread or signal
+ * handler. */
 void session_interrupt(HostSession *session);
 const atomic_int *session_interrupt_flag(const HostSession *session);
 /* WSE_OK while host operations are possible; otherwise the error to return. */
@@ -129,12 +129,16 @@ uint32_t session_extent(const HostSession *session, uint32_t export_index);
 /* The same on one tile: tiles may hold arrays of different lengths under one name. */
 uint32_t session_tile_extent(const HostSession *session, uint32_t tile, uint32_t export_index);
 
+/* ---- border.c ---------------------------------------------------------------------------- */
+
 /* Words at the ports of the options, as in wse.h. */
 WseStatus session_port_send(HostSession *session, uint32_t port, const uint32_t *words, size_t n,
                             bool control);
 WseStatus session_port_take(HostSession *session, uint32_t port, uint32_t *words, size_t max,
                             size_t *n);
 WseStatus session_port_left(HostSession *session, uint32_t port, size_t *n);
+
+/* ---- operations.c, session.c, observers.c, session_state.c ------------------------------- */
 
 /* Host operations, as in wse.h: with `task` NULL they are done on return. */
 WseStatus session_h2d(HostSession *session, const WseTransfer *transfer, const uint32_t *words,

@@ -110,7 +110,7 @@ uint64_t session_unasked_of(HostSession *session, const ImageStream *stream);
 void session_flush(HostSession *session);
 void session_flush_diags(HostSession *session, FILE *out);
 
-/* ---- border.c */
+/* ---- border.c, stepping.c ---------------------------------------------------------------- */
 
 /* The session ends: its snapshots are of none. */
 void session_leave_snapshots(HostSession *session);

@@ -12,9 +12,9 @@ typedef struct { uint32_t n; PortMask rx[MAX_SWITCH_POSITIONS], tx[MAX_SWITCH_PO
   RegionRoutes;
 
 enum { REGION_COLOR_OPEN = -1 };
-/* Each element has the place that messages about it show: the line of the host script that made it,
- * or what the element is part of. */
-/* value: REGION_COLOR_OPEN until one is chosen. */
+/* Each element of these structs has the place that messages about it show: the line of the host
+ * script that made it, or what the element is part of.  value: REGION_COLOR_OPEN until one is
+ * chosen. */
 typedef struct { const char *name; Span span; int64_t value; } RegionColor;
 /* Rectangles of paints and parameters are relative to the region. */
 typedef struct { Span span; RegionRect rect; uint32_t color; RegionRoutes routes; } RegionPaint;

@@ -162,7 +162,7 @@ const char *profile_text(Arena *arena, uint64_t cycles, uint64_t all);
 /* Adds hints for declarations that nothing uses to the messages. */
 void unused_report(LspAnalysis *a);
 
-/* ---- answer_*.c: questions of the protocol ------------------------------------------------- */
+/* ---- answer_*.c, text.c: questions of the protocol --------------------------------------- */
 
 /* What a question is about. */
 typedef struct {

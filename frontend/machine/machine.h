@@ -9,7 +9,7 @@
 
 #include "frontend/sema/sema.h"
 
-/* ---- machine_setup.c: requests of top-level comptime blocks --------------------------------- */
+/* ---- machine_setup.c, builtin_export.c: requests of top-level comptime blocks ------------ */
 
 typedef struct {
   TaskKind kind;           /* TASK_NONE: free */
@@ -192,7 +192,7 @@ uint64_t setup_started_task(Action action);
 uint64_t setup_tasks_beside_code(const Sema *s, ActionKind kind);
 void setup_finish(Sema *s);
 
-/* ---- layout.c, color_config.c --------------------------------------------------------------- */
+/* ---- layout.c, color_config.c, dsd_reach.c ----------------------------------------------- */
 
 /* What the elements of a host's array are, if the host says. */
 typedef enum { ELEMENTS_UNKNOWN, ELEMENTS_INTEGERS, ELEMENTS_FLOATS } HostElements;

@@ -18,6 +18,9 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
 /* The DSR holds the descriptor when the program starts. */
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
+
+/* ---- dsr_settings.c ---------------------------------------------------------------------- */
+
 /* The program loads the DSR when it runs.  The check warns if an import loses by another one's load
  * what it has loaded before the start and never loads again. */
 void setup_note_dsr_reload(Sema *s, DsrFile file, uint8_t number, Span span);
@@ -29,6 +32,9 @@ void setup_note_dsr_loader(Sema *s, uint32_t module, const char *when);
 void setup_note_dsr_load(Sema *s, DsrFile file, uint8_t number, uint8_t given, Span span);
 void setup_note_dsr_operation(Sema *s, DsrOperation operation);
 void setup_check_dsr_operations(Sema *s);
+
+/* ---- builtin_machine.c ------------------------------------------------------------------- */
+
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
                         IrValue *run_time_id);

@@ -222,7 +222,7 @@ struct Sema {
   struct SemaPrivate *own;    /* what only this room looks at */
 };
 
-/* ---- sema.c: one evaluation, from start to end --------------------------------------------- */
+/* ---- sema.c, sema_decl.c, sema_emit.c: one evaluation, from start to end ----------------- */
 
 /* The first sema_import of an evaluation makes modules[0], the main file; `params` is the struct
  * bound to its parameters.  Names resolve lazily: importing runs nothing.  Then: */
@@ -233,15 +233,20 @@ void sema_run_top_blocks(Sema *s);
 /* After sema_compile_pending: brings s->ir's globals into the order of the memory map and fills
  * in their initial data (symbolic leaves by tile_env_initial_data). */
 void sema_finish(Sema *s);
+
+/* ---- evaluation.c ------------------------------------------------------------------------ */
+
 /* Has the evaluation looked at the declaration, or at what a function does? */
 bool sema_uses(const Sema *s, const Decl *d);
 /* Evaluates a declaration that nothing uses, for its messages alone: what it leaves in s->ir is of
  * no use.  Of functions whose parameters must be known, those messages that every call has. */
 void sema_check_unused(Sema *s, Decl *d);
 
-/* sema_expr.c.  `want` is the type the context demands, or POOL_NONE; it guides literals and
- * branches but does not coerce: use sema_coerce. */
-/* Variables and their parts come back as lvalues: sema_load (or sema_coerce) reads them. */
+/* ---- sema_expr.c, sema_type.c, sema_cast.c ----------------------------------------------- */
+
+/* `want` is the type that the context demands, or POOL(NONE); it guides literals and branches but
+ * does not coerce: use sema_coerce.  Variables and their parts come back as lvalues: sema_load (or
+ * sema_coerce) reads them. */
 Operand sema_expr(Sema *s, const Node *n, PoolId want);
 /* The known value of an operand, forced; POOL(POISON) after reporting that it has none. */
 PoolId sema_comptime_value(Sema *s, Operand o, Span span);
@@ -249,9 +254,13 @@ PoolId sema_comptime_value(Sema *s, Operand o, Span span);
 Operand sema_comptime_operand(Sema *s, const Node *n, PoolId want);
 /* The same, forced; POOL(POISON) after reporting. */
 PoolId sema_comptime(Sema *s, const Node *n, PoolId want);
+/* The type; POOL(POISON_TYPE) after reporting. */
 PoolId sema_type_expr(Sema *s, const Node *n);
 /* Converts implicitly to `type` or reports type_mismatch at `span`. */
 Operand sema_coerce(Sema *s, Operand o, PoolId type, Span span);
+
+/* ---- sema_operand.c, sema_symbolic.c ----------------------------------------------------- */
+
 /* Reads an lvalue: cells and memory become values (aggregates in memory stay OPR_MEMORY). */
 Operand sema_load_place(Sema *s, Operand o);
 static inline Operand sema_load(Sema *s, Operand o)
@@ -267,13 +276,18 @@ IrValue sema_ir(Sema *s, Operand o);
  * other values pass. */
 PoolId sema_force(Sema *s, PoolId value, Span at);
 bool sema_is_symbolic(const Sema *s, PoolId value);
+
+/* ---- sema.c, sema_place.c ---------------------------------------------------------------- */
+
 Operand operand_poison(void);
 Operand operand_void(void);                              /* of what yields nothing */
 Operand operand_value(Sema *s, PoolId value);            /* comptime */
 Operand operand_runtime(IrValue ir, PoolId type);
 /* pointer.*, an lvalue. */
 Operand sema_deref(Sema *s, Operand pointer, Span span);
-/* Iterations of a loop that do the same for other tiles: replay.c.  There `again` does what a
+/* ---- replay.c, sema_symbolic.c, sema_cast.c, sema_packed.c ------------------------------- */
+
+/* Iterations of a loop that do the same for other tiles.  There `again` does what a
  * builtin has done; `what` is copied.  sema_replay_rereads: does the value of `n`, read since
  * sema_replay_mark gave `before`, depend on the loop's counter, so that `again` has to read it? */
 typedef struct { uint64_t uses, effects; } ReplayMark;
@@ -290,7 +304,8 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span);
 /* What a task gets a packed parameter as; IRT_VOID: a wavelet's words do not hold it exactly. */
 IrType packed_param_ir(Sema *s, PoolId type);
 
-/* context.c */
+/* ---- context.c --------------------------------------------------------------------------- */
+
 /* Was the value written as a call of a function of this module of the library whose name begins so,
  * here or where the constant that it names is declared? */
 bool sema_is_call_of(Sema *s, const Node *n, const char *path, const char *beginning);
@@ -299,7 +314,8 @@ void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
 /* A note with a name that may have been meant, and its fix; NULL: none. */
 void diag_suggest(Diags *diags, Span span, const char *name);
 
-/* sema_decl.c */
+/* ---- sema_decl.c, context.c, scope.c, sema_emit.c, sema_operand.c ------------------------ */
+
 /* New instance; IR_NO_ID after reporting.  params_node: what `params` was written as, or NULL. */
 uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
 /* What `at` wants is taken by `first`: perhaps the same line in another import of the file. */
@@ -313,7 +329,8 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global);
 /* An anonymous constant in tile memory, which the expression at `at` asks for. */
 uint32_t sema_constant_data(Sema *s, PoolId value, Span at);
 
-/* sema_stmt.c, sema_call.c */
+/* ---- sema_stmt.c, sema_call.c, sema_decl.c ----------------------------------------------- */
+
 /* Runs a block of the module at compile time. */
 void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t module);
 /* A call with these arguments, which are written at `at`, or nowhere. */
@@ -441,6 +458,8 @@ bool release_allows(const Session *session);
 /* The answer and the signs, for --verbose. */
 void release_print(const Session *session, FILE *out);
 
+/* ---- evaluation.c ------------------------------------------------------------------------ */
+
 /* A fresh evaluation; everything it makes lives in `arena`. */
 Sema *sema_create(Session *session, Arena *arena, Where where);
 void sema_destroy(Sema *s);    /* its stb_ds arrays */
@@ -448,9 +467,9 @@ void sema_destroy(Sema *s);    /* its stb_ds arrays */
 /* ---- settings.c: the struct arguments of builtins ------------------------------------------ */
 
 /* A struct argument taken apart: one operand per field, each evaluated once.  Directions are
- * PK_INT of type direction whose value is the Port. */
-/* `parts`: the elements of a tuple that are not all comptime-known; `value` is then one of those
- * that are not.  `is_unread`: a tensor access without a value yet; its taker evaluates `node`. */
+ * PK_INT of type direction whose value is the Port.  `parts`: the elements of a tuple that are not
+ * all comptime-known; `value` is then one of those that are not.  `is_unread`: a tensor access
+ * without a value yet; its taker evaluates `node`. */
 typedef struct {
   StrId name;
   Span span, name_span;    /* of the value; of the name */
@@ -517,6 +536,9 @@ Operand sema_rvalue(Sema *s, const Node *n, PoolId want);
 Operand sema_arg(Sema *s, const Node *n, PoolId type);
 /* Address of what the operand is or points to: an array variable, or a pointer. */
 Operand sema_pointer_of(Sema *s, Operand o, Span span);
+
+/* ---- sema.c ------------------------------------------------------------------------------ */
+
 StrId sema_name(const Sema *s, const char *text);
 const char *sema_text(const Sema *s, StrId name);
 const Machine *sema_machine(const Sema *s);
@@ -524,6 +546,9 @@ const Machine *sema_machine(const Sema *s);
  * releases?  Files of import paths are the program's own. */
 bool sema_is_library(const Sema *s, uint32_t module);
 bool sema_in_library(const Sema *s);    /* the module that is looked at */
+
+/* ---- settings.c -------------------------------------------------------------------------- */
+
 /* An anonymous struct value. */
 PoolId sema_make_struct(Sema *s, const char *const *names, const PoolId *values, uint32_t n);
 PoolId sema_make_tuple(Sema *s, const PoolId *values, uint32_t n);

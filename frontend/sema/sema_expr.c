@@ -363,8 +363,6 @@ static Operand expr_logical(Sema *s, const NodeBinary *n)
   return operand_is_poison(b) ? b : operand_runtime(result, POOL(BOOL));
 }
 
-/* An operand of a binary operator.  The context's type guides only what has no type of its own,
- * so that `a + if (c) 1 else 2` gets the type of a. */
 /* 1 / 3: a quotient of two integers of the text that has a fraction. */
 static bool is_cut_quotient(const NodeBinary *n)
 {
@@ -374,6 +372,8 @@ static bool is_cut_quotient(const NodeBinary *n)
   return str_is_none(a->big) && str_is_none(b->big) && b->value && a->value % b->value;
 }
 
+/* The type of the left side, if it has one, guides the right one: `a + if (c) 1 else 2` gets the
+ * type of a. */
 static Operand binary_value(Sema *s, const NodeBinary *n, PoolId want)
 {
   if (n->op == BINARY_LOGICAL_AND || n->op == BINARY_LOGICAL_OR)

@@ -4,7 +4,7 @@
 
 #include "frontend/sema/sema.h"
 
-/* ---- scope.c: frames, locals, exits --------------------------------------------------------- */
+/* ---- scope.c, sema_decl.c, sema_symbolic.c, sema_arith.c: frames, locals, exits ---------- */
 
 typedef struct {
   StrId name;
@@ -187,6 +187,8 @@ void sema_check_condition(Sema *s, const Node *condition);
 /* A comptime variable with the given value (of its type). */
 Operand cell_make(Sema *s, PoolId type, PoolId value, bool is_const);
 
+/* ---- exits.c ----------------------------------------------------------------------------- */
+
 void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId want);
 void target_pop(Sema *s, Target *target);
 /* The point reached leaves through the list; what follows is dead. */
@@ -194,6 +196,8 @@ void exit_add(Sema *s, ExitList *list, Operand value, Span span);
 /* Goes on where the exits meet.  The value has `want`'s type if given, else the peer type. */
 Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span);
 void exits_init(ExitList *list);
+
+/* ---- scope.c ----------------------------------------------------------------------------- */
 
 bool pair_get(const PairMap *map, uint64_t key, uint32_t *value);
 void pair_put(PairMap *map, uint64_t key, uint32_t value);
@@ -246,7 +250,7 @@ bool sema_check_run_time(Sema *s, PoolId type, Span span);
 void sema_note_run_time(Sema *s, PoolId type, Span span);
 bool value_is_true(PoolId value);
 
-/* ---- sema_packed.c -------------------------------------------------------------------------- */
+/* ---- sema_packed.c, packed_known.c ------------------------------------------------------- */
 
 /* False after reporting a field that a packed struct or union cannot have. */
 bool packed_check(Sema *s, const NodeStructType *n, const PoolField *fields);
@@ -278,11 +282,16 @@ Operand wide_unary(Sema *s, UnaryOp op, Operand a);
 /* @as from or to such an integer; also bits of another sign. */
 Operand wide_convert(Sema *s, Operand o, PoolId type, Span span);
 
+/* ---- sema_cast.c ------------------------------------------------------------------------- */
+
 PoolId sema_peer_type(Sema *s, Operand a, Operand b);        /* none: no common type */
 /* Can it be converted implicitly? Comptime values are looked at. */
 bool sema_coercible(Sema *s, Operand o, PoolId type);
 /* A note on the first field that keeps a struct from being coerced to another. */
 void sema_note_fields(Sema *s, Operand o, PoolId type, Span span);
+
+/* ---- fold.c, sema_cast.c, sema_arith.c --------------------------------------------------- */
+
 PoolId fold_binary(Sema *s, BinaryOp op, PoolId type, PoolId a, PoolId b, Span span);
 /* On integers, no shift; of comparisons 1 or 0.  False: the result is larger, or there is none. */
 bool operate_on_small(BinaryOp op, int64_t x, int64_t y, int64_t *out);
@@ -299,6 +308,8 @@ PoolId fold_bits(Sema *s, PoolId type, uint64_t bits);
 IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);
 /* Brings a container back into the range of an iN or uN that does not fill it. */
 IrValue emit_normalise(Sema *s, IrValue v, PoolId type);
+
+/* ---- sema_stmt.c, sema_loop.c, sema.c, sema_type.c, sema_call.c -------------------------- */
 
 static inline bool template_is_walked(const Sema *s)
 {
@@ -332,6 +343,9 @@ PoolId sema_type_node(Sema *s, const Node *n, StrId name);
 
 PoolId sema_func_value(Sema *s, uint32_t func);
 uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);
+
+/* ---- sema_emit.c ------------------------------------------------------------------------- */
+
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
 /* Gives what was emitted as `*text` the name that @export wants; false after reporting at `at` that
  * the name is none or is taken. */
@@ -344,7 +358,9 @@ StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
 bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
 void sema_fill_globals(Sema *s);
 
-/* What is kept of a loop's iterations, or of the calls of a function: replay.c. */
+/* ---- replay.c ---------------------------------------------------------------------------- */
+
+/* What is kept of a loop's iterations, or of the calls of a function. */
 typedef struct Replay {
   struct Replay *outer;         /* that of the loop or call around */
   /* nothing is kept; something is being repeated; the loop or call is entered; since replay_start,
@@ -380,6 +396,8 @@ void replay_use(Sema *s, uint32_t local);
 void replay_store(Sema *s, uint32_t cell);
 void replay_decide(Sema *s, const Node *n, ReplayMark before, PoolId outcome);
 
+/* ---- scope.c ----------------------------------------------------------------------------- */
+
 /* Kinds whose value is worth keeping when it depends on nothing local. */
 bool is_memoised(const Node *n);
 Memo *memo_of(Sema *s, const Node *n);            /* NULL: no table yet */
@@ -388,12 +406,15 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value);
  * which values have to be known.  None: it is not at hand, or a listener wants to hear of the walk;
  * likewise for the next two. */
 PoolId value_at_hand(Sema *s, const Node *n, PoolId want, bool comptime);
+
+/* ---- sema_arith.c ------------------------------------------------------------------------ */
+
 /* The outcome of comparisons of integers, of `and` and `or`. */
 PoolId bool_at_hand(Sema *s, const Node *n);
 /* What an operator that is no comparison makes of integers. */
 PoolId fold_at_hand(Sema *s, const NodeBinary *n, PoolId want);
 
-/* ---- sema_operand.c, sema_place.c, sema_arith.c, sema_cast.c: operands ----------------------- */
+/* ---- sema_operand.c, sema_place.c, sema_arith.c, sema_cast.c, sema.c, sema_expr.c -------- */
 
 /* Address of an aggregate operand: comptime aggregates become constant data. */
 IrValue sema_address(Sema *s, Operand o);
@@ -423,7 +444,7 @@ void sema_at(Sema *s, Span span);
 /* @bitcast on any operand. */
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span);
 
-/* ---- context.c: notes on where an error is -------------------------------------------------- */
+/* ---- context.c, sema_cast.c: notes on where an error is ---------------------------------- */
 
 /* From here on, errors and warnings carry notes on where `s` is: calls, imports, its tile. */
 void context_enter(Sema *s);
@@ -440,7 +461,7 @@ void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span);
  * declared. */
 void sema_note_declared(Sema *s, const Operand *o);
 
-/* ---- sema_decl.c, sema_call.c: declarations and calls ---------------------------------------- */
+/* ---- sema_decl.c, sema_call.c, sema_emit.c: declarations and calls ----------------------- */
 
 /* @import_module; the builtin table has checked that there are one or two arguments. */
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);

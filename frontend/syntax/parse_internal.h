@@ -14,7 +14,7 @@
 #include "ir/base/diag_rows.h"
 #undef DIAG_ONLY_SYNTAX
 
-/* ---- scan.c ------------------------------------------------------------------------------ */
+/* ---- scan.c, lex.l ----------------------------------------------------------------------- */
 
 typedef struct { uint64_t value; StrId big; unsigned base; } IntLiteral;   /* as NodeInt */
 typedef struct { double value; StrId text; } FloatLiteral;                 /* as NodeFloat */

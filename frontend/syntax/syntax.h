@@ -153,7 +153,7 @@ const char *files_name(const SourceFiles *files, FileId file);
 /* Where the program's own files have words that show a release, by SignId; off 0: nowhere. */
 const Span *files_signs(const SourceFiles *files);
 
-/* ---- ast_print.c ------------------------------------------------------------------------- */
+/* ---- ast_print.c, ast.c ------------------------------------------------------------------ */
 
 /* Canonical CSL: parses to the same tree (spans apart). */
 void ast_print(const Ast *ast, FILE *out);
@@ -161,7 +161,7 @@ void ast_print(const Ast *ast, FILE *out);
  * their dumps are. */
 void ast_dump(const Ast *ast, FILE *out);
 
-/* ---- format.c ---------------------------------------------------------------------------- */
+/* ---- format.c, parse.y, parse_util.c ----------------------------------------------------- */
 
 /* The text of a file without syntax errors in the project's layout: the same tokens and comments in
  * the same lines, with other white space.  From malloc. */

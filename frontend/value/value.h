@@ -8,7 +8,7 @@
 #include "ir/ir.h"
 #include <gmp.h>
 
-/* ---- pool.c: types and comptime values, interned -------------------------------------------- */
+/* ---- pool.c, type.c: types and comptime values, interned --------------------------------- */
 
 /* Equal types and equal values have equal ids.  A type is a value of type `type`.  Nothing in
  * the pool changes; comptime variables live in cells (below) and are frozen when they escape. */
@@ -216,6 +216,9 @@ void wide_set_u64(mpz_t number, uint64_t value);
 void wide_set_i64(mpz_t number, int64_t value);
 uint64_t wide_low_bits(const mpz_t number);                  /* two's complement, low 64 bits */
 bool wide_is_small(const mpz_t number);                      /* is it an int64_t? */
+
+/* ---- value.c ----------------------------------------------------------------------------- */
+
 void value_wrap(mpz_t number, unsigned bits, bool is_signed);   /* to two's complement */
 PoolId value_int_wrapped(Pool *pool, PoolId type, PoolId value);   /* the low bits of the number */
 uint64_t value_int_bits(const Pool *pool, PoolId value);     /* two's complement, low 64 bits */

@@ -163,6 +163,8 @@ static inline Span span_join(Span a, Span b)
   return (Span){lo, (ea > eb ? ea : eb) - lo};
 }
 
+/* ---- file.c ------------------------------------------------------------------------------ */
+
 /* Reads a whole file into malloc'ed memory (NUL-terminated); NULL with errno set on failure. */
 char *file_read_all(const char *path, size_t *length);
 /* How many bytes of a file that starts with `length` bytes are worth reading. */

@@ -24,7 +24,7 @@ void platform_join_thread(PlatformThread *thread);      /* and forgets it */
 /* A moment of a loop that waits for another thread. */
 void platform_relax(void);
 
-/* ---- wait_*.c ----------------------------------------------------------------------------- */
+/* ---- wait_*.c, threads_none.c ------------------------------------------------------------ */
 
 /* Sleeps at most until platform_wake_all of the word, unless it has another value already; may
  * return early. */
@@ -44,7 +44,7 @@ void meeting_init(Meeting *meeting, unsigned members);
 /* Returns when all members have come. */
 void meeting_join(Meeting *meeting);
 
-/* ---- system_*.c --------------------------------------------------------------------------- */
+/* ---- system_*.c, stack_*.c, stream_*.c --------------------------------------------------- */
 
 /* Zeroed memory whose pages the system takes when they are written, if it can; NULL: none. */
 void *platform_reserve(size_t bytes);

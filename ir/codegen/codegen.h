@@ -409,8 +409,8 @@ static inline void bit_clear(uint64_t *set, uint32_t i)
   set[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
-/* spill.c: virtual registers without a physical one. */
-/* Does the instruction make a value that can be made again in any place? */
+/* spill.c: virtual registers without a physical one.  The first: does the instruction make a value
+ * that can be made again in any place? */
 bool spill_remakes(const Cg *cg, const MInsn *mi);
 /* What spilling a register with accesses of this weight costs, constant or not. */
 double spill_price(double weight, bool is_constant);
@@ -419,6 +419,7 @@ void spill_registers(const Cg *cg, MFunc *mf, const bool *spilled, Arena *arena)
 /* Spills registers where far too many live together. */
 void spill_crowd(const Cg *cg, MFunc *mf);
 
+/* regalloc.c */
 void regalloc_func(Cg *cg, MFunc *mf);
 /* Registers that a call may change, a bit each. */
 uint16_t regs_caller_saved(const Machine *machine);
@@ -434,6 +435,7 @@ void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *co
 typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);
 void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass *image);
 
+/* tidy.c, frame.c */
 void tidy_func(MFunc *mf);
 void frame_func(Cg *cg, MFunc *mf);
 /* Stack depth over the call graph; recursion counts once. */

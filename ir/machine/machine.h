@@ -8,7 +8,7 @@
 
 #include "ir/base/base.h"
 
-/* ---- machine.c ----------------------------------------------------------------------- */
+/* ---- machine.c, isa.c -------------------------------------------------------------------- */
 
 typedef enum { ARCH_WSE2, ARCH_WSE3, ARCH_COUNT } Arch;
 
@@ -299,6 +299,7 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size);
  * bit 1 push found it full; 5:4 what a pop does that finds it empty, 7:6 a push that finds it full:
  * FifoAction)  6 element bytes of the last push  7 push action  8 pop action
  * 9 read length  10 write length (elements; 0: the other operands decide). */
+
 /* TEST: a synchronous operation ends and reports it, an asynchronous one waits. TERMINATE: it is
  * over. */
 typedef enum { FIFO_TEST, FIFO_TERMINATE, FIFO_SUSPEND, FIFO_FAULT } FifoAction;
@@ -308,7 +309,7 @@ enum {
   FIFO_W_READ_LENGTH = 9, FIFO_W_WRITE_LENGTH = 10
 };
 
-/* ---- image.c: the program image -------------------------------------------------------- */
+/* ---- image_debug.c, image_write.c: the program image ------------------------------------- */
 
 /* All pointers of an Image live in its arena.  Counts are of elements. */
 
@@ -569,6 +570,9 @@ enum { IMAGE_NO_CLASS = 0xffffffff };
  * table (kind, offset, length, CRC-32 each), sections.  Equal images give equal bytes.
  * docs/image.md describes the format. */
 uint8_t *image_write(const Image *image, size_t *length);
+
+/* ---- image_read.c, image_write.c, image_print.c ------------------------------------------ */
+
 /* Reads and validates: every offset, length, index, enum, instruction boundary of entry points
  * and string is checked; nothing is trusted.  NULL and a reason (in `arena`) on any fault.  The
  * tiles' own data stay in `bytes`: the image is good as long as those are there. */

@@ -204,7 +204,7 @@ bool opt_has_room(Opt *opt, Pressure *p, const IrFunc *f, const Cfg *cfg, uint32
                   unsigned words);
 void opt_take_room(Pressure *p, const Cfg *cfg, uint32_t head, unsigned words);
 
-/* ---- linear.c ---------------------------------------------------------------------- */
+/* ---- linear.c, pass_unroll.c ------------------------------------------------------------- */
 
 static inline uint32_t opt_low_word(uint32_t bits) { return bits & 0xffff; }
 
