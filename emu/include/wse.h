@@ -110,7 +110,7 @@ typedef struct {
   const char *type;            /* as CSL prints it */
   bool is_function;
   bool is_mutable;
-  uint8_t element_bytes;       /* data: 2 or 4 (1 for bool) */
+  uint8_t element_bytes;       /* data: 1, 2, 4 or 8 */
   char element_class;          /* data: 'i' 'u' 'f' 'b' */
   uint16_t extent;             /* data: elements, 0 if unknown */
   uint8_t n_params;            /* functions */
@@ -139,7 +139,7 @@ typedef enum {
 } WseBroadcast;
 
 /* A transfer between the host and the tiles of a region.  One 32-bit word per element, a 16-bit
- * element in the low half. */
+ * element in the low half; an element of 64 bits counts as two. */
 typedef struct {
   uint32_t target;             /* symbol id, or color number if streaming */
   bool streaming;
@@ -152,6 +152,7 @@ typedef struct {
 } WseTransfer;
 /* Number of words of a transfer's buffer. */
 WSE_API size_t wse_transfer_words(const WseTransfer *transfer);
+/* To the tiles, and from the tiles. `words` has wse_transfer_words(transfer) of them. */
 WSE_API WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, const uint32_t *words,
                   WseTask *task);
 WSE_API WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words,
@@ -194,9 +195,13 @@ WSE_API uint64_t wse_cycle(const WseProgram *program);
 /* Statistics as JSON text (keys as for wse-emu --stats); valid until the next call. */
 WSE_API const char *wse_statistics(WseProgram *program);
 
-/* Raw bytes of any symbol of a tile's program, exported or not, at zero cycles. */
+/* Raw bytes of any symbol of a tile's program, exported or not, at zero cycles.  *size: those that
+ * the symbol has, of which the first `capacity` are copied. */
 WSE_API WseStatus wse_read_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
                           void *bytes, size_t capacity, size_t *size);
+/* The other way: the first `size` bytes of the symbol; WSE_USAGE if it has fewer. */
+WSE_API WseStatus wse_write_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
+                                   const void *bytes, size_t size);
 /* Name of the tile's symbol number `index`, or NULL: there are no more, or no such tile. Names from
  * the main file stand alone, others after the name of their module; wse_read_symbol knows them
  * all. */
@@ -211,10 +216,6 @@ WSE_API WseStatus wse_dump_core(WseProgram *program, const char *path);
 /* Opens the program in the state of a file, to be read: symbols, registers, cycle and statistics.
  * Calls that would run it return WSE_USAGE.  On failure as wse_open. */
 WSE_API WseStatus wse_open_core(const char *path, const char *core, WseProgram **program);
-
-/* The same to a tile's memory; `size` is at most the symbol's. */
-WSE_API WseStatus wse_write_symbol(WseProgram *program, uint32_t x, uint32_t y, const char *name,
-                                   const void *bytes, size_t size);
 
 /* ---- clusters ---- */
 
