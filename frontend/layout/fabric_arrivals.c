@@ -129,6 +129,35 @@ static void check_packing(FabricCheck *c, uint32_t tile, unsigned color, const T
     release_note(c->session);
 }
 
+/* Can the two be compared element by element? */
+static bool is_alike(const Total *sent, const Total *taken)
+{
+  return sent->n == 0 || (sent->amount.start == taken->amount.start &&
+                          sent->element_bytes == taken->element_bytes &&
+                          (sent->element_bytes != 2 || sent->simd == taken->simd));
+}
+
+static void report_lengths(FabricCheck *c, uint32_t tile, unsigned color, const Total *taken,
+                           const Total *sent)
+{
+  Diags *diags = c->session->diags;
+  Span at = taken->sources[0].use->span;
+  const char *where = fabric_tile_text(c, tile);
+  bool too_few = sent->amount.most < taken->amount.least;
+  if (sent->n == 0) {
+    diag_nothing_sent(diags, at, where, color);
+  } else {
+    diag_lengths_differ(diags, at, where, too_few ? taken->amount.least : taken->amount.most,
+                        color, too_few ? sent->amount.most : sent->amount.least);
+  }
+  fabric_raise_if_certain(c, too_few && taken->amount.is_certain);
+  note_sources(c, sent);
+  if (sent->n == 0 && fabric_is_of_script(c))
+    diag_script_nothing_sent(diags, fabric_route_span(c, tile, color));
+  if (sent->n > 0)
+    diag_lengths_help(diags, at);
+}
+
 static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
 {
   const Route *route;
@@ -143,28 +172,11 @@ static void check_lengths(FabricCheck *c, uint32_t tile, unsigned color)
   if (sent.is_open || sent.is_mixed)
     return;
   check_packing(c, tile, color, &taken, &sent);
-  bool is_alike = sent.n == 0 || (sent.amount.start == taken.amount.start &&
-                                  sent.element_bytes == taken.element_bytes &&
-                                  (sent.element_bytes != 2 || sent.simd == taken.simd));
   bool too_few = sent.amount.most < taken.amount.least;
   bool too_many = sent.amount.least > taken.amount.most;
-  Span at = taken.sources[0].use->span;
-  if (!is_alike || (!too_few && !too_many) || !fabric_may_tell(c, RULE_LENGTH, color, at))
-    return;
-  Diags *diags = c->session->diags;
-  const char *where = fabric_tile_text(c, tile);
-  if (sent.n == 0) {
-    diag_nothing_sent(diags, at, where, color);
-  } else {
-    diag_lengths_differ(diags, at, where, too_few ? taken.amount.least : taken.amount.most, color,
-                        too_few ? sent.amount.most : sent.amount.least);
-  }
-  fabric_raise_if_certain(c, too_few && taken.amount.is_certain);
-  note_sources(c, &sent);
-  if (sent.n == 0 && fabric_is_of_script(c))
-    diag_script_nothing_sent(diags, fabric_route_span(c, tile, color));
-  if (sent.n > 0)
-    diag_lengths_help(diags, at);
+  if (is_alike(&sent, &taken) && (too_few || too_many) &&
+      fabric_may_tell(c, RULE_LENGTH, color, taken.sources[0].use->span))
+    report_lengths(c, tile, color, &taken, &sent);
 }
 
 /* ---- floats of two widths -------------------------------------------------------------------- */

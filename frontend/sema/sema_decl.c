@@ -637,6 +637,18 @@ static void resolve_awaited(Sema *s)
     sema_resolve(s, arrpop(s->own->awaited));
 }
 
+/* A variable or extern constant whose declaration gives it no value. */
+static bool resolve_without_value(Sema *s, Decl *d, const NodeVarDecl *n, PoolId type)
+{
+  bool is_elsewhere = n->storage == STORAGE_EXTERN;
+  d->type = type;
+  if ((d->kind != DECL_VAR && !is_elsewhere) || n->type == NULL) {
+    diag_needs_initialiser(s->diags, d->name_span, sema_text(s, d->name));
+    return false;
+  }
+  return sema_check_run_time(s, type, n->type->span);
+}
+
 static bool resolve_value(Sema *s, Decl *d)
 {
   const NodeVarDecl *n = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node);
@@ -650,17 +662,11 @@ static bool resolve_value(Sema *s, Decl *d)
     sema_align(s, n->align, 1);  /* even if nothing gives it a place */
   if (d->kind == DECL_VAR)
     d->type = type;              /* enough to take its address while the value is computed */
+  if (!is_param(d) && init == NULL)
+    return resolve_without_value(s, d, n, type);
   Operand o = operand_poison();
   if (is_param(d)) {
     o = param_value(s, d, type, init);
-  } else if (init == NULL) {
-    bool is_elsewhere = n->storage == STORAGE_EXTERN;
-    d->type = type;
-    if ((d->kind != DECL_VAR && !is_elsewhere) || n->type == NULL) {
-      diag_needs_initialiser(s->diags, d->name_span, sema_text(s, d->name));
-      return false;
-    }
-    return sema_check_run_time(s, type, n->type->span);
   } else if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE) {
     PoolId made = made_type(s, d, init);
     if (pool_eq(made, POOL(POISON_TYPE)))

@@ -672,9 +672,49 @@ static void emit_return(Sema *s, const NodeReturn *n, Operand value)
   ir_ret(&s->b, result);
 }
 
+/* Makes the value of a return statement the function's result; poison after reporting. */
+static void convert_result(Sema *s, const NodeReturn *n, PoolId result, Operand *value)
+{
+  bool is_void = pool_eq(result, POOL(VOID));
+  if (n->value == NULL && !is_void && !pool_eq(result, POOL(POISON_TYPE))) {
+    diag_return_without_value(s->diags, n->head.span, result);
+    *value = operand_poison();
+    return;
+  }
+  size_t errors = diags_error_count(s->diags);
+  *value = sema_coerce(s, *value, result, n->value != NULL ? n->value->span : n->head.span);
+  if (n->value && is_void && diags_error_count(s->diags) > errors)
+    diag_returns_nothing(s->diags, n->value->span);
+}
+
+/* At compile time, and in code that is inlined: the walk goes on behind the call. */
+static void leave_call(Sema *s, const Operand *value, Span at)
+{
+  Target *t = s->now.frame->targets;
+  while (t != NULL && t->kind != TARGET_FN)
+    t = t->up;
+  if (t != NULL)
+    exit_add(s, &t->breaks, *value, at);
+}
+
+static void emit_leave(Sema *s, const NodeReturn *n, const Operand *value)
+{
+  const Frame *f = s->now.frame;
+  if (operand_is_poison(*value)) {
+    ir_trap(&s->b, 0);
+    return;
+  }
+  if (!ir_value_is_none(f->result_address))
+    place_init(s, operand_place(f->result_address, f->result, false), *value);
+  if (!pool_eq(f->result, POOL(VOID)) && ir_value_is_none(f->result_address))
+    emit_return(s, n, *value);
+  else
+    ir_ret(&s->b, IR_NO_VALUE);
+}
+
 static void stmt_return(Sema *s, const NodeReturn *n)
 {
-  Frame *f = s->now.frame;
+  const Frame *f = s->now.frame;
   Operand value = operand_void();
   bool is_known = f->is_function && !pool_eq(f->result, POOL(POISON_TYPE));
   bool is_inlined = f->is_for_settings && n->value != NULL && node_kind(n->value) == ND_CALL;
@@ -689,42 +729,13 @@ static void stmt_return(Sema *s, const NodeReturn *n)
     s->is_dead = true;
     return;
   }
-  bool needs_value = !pool_eq(f->result, POOL(VOID)) && !pool_eq(f->result, POOL(POISON_TYPE));
-  if (n->value == NULL && needs_value) {
-    diag_return_without_value(s->diags, n->head.span, f->result);
-    value = operand_poison();
-  } else {
-    size_t errors = diags_error_count(s->diags);
-    value = sema_coerce(s, value, f->result, n->value != NULL ? n->value->span : n->head.span);
-    if (n->value && pool_eq(f->result, POOL(VOID)) && diags_error_count(s->diags) > errors)
-      diag_returns_nothing(s->diags, n->value->span);
-  }
-  if (f->is_emitted && s->now.comptime) {
+  convert_result(s, n, f->result, &value);
+  if (f->is_emitted && s->now.comptime)
     diag_leaves_comptime(s->diags, n->head.span, "return");
-    s->is_dead = true;
-    return;
-  }
-  if (!f->is_emitted) {
-    Target *t = f->targets;
-    while (t != NULL && t->kind != TARGET_FN)
-      t = t->up;
-    if (t != NULL)
-      exit_add(s, &t->breaks, value, n->head.span);
-    s->is_dead = true;
-    return;
-  }
-  if (operand_is_poison(value)) {
-    s->is_dead = true;
-    ir_trap(&s->b, 0);
-    return;
-  }
-  if (!ir_value_is_none(f->result_address))
-    place_init(s, operand_place(f->result_address, f->result, false), value);
-  bool has_value = !pool_eq(f->result, POOL(VOID)) && ir_value_is_none(f->result_address);
-  if (has_value)
-    emit_return(s, n, value);
+  else if (f->is_emitted)
+    emit_leave(s, n, &value);
   else
-    ir_ret(&s->b, IR_NO_VALUE);
+    leave_call(s, &value, n->head.span);
   s->is_dead = true;
 }
 
