@@ -43,34 +43,43 @@ class Source:
         out, scopes, before, function = [], [], "}", None
         for number, (line, full) in enumerate(zip(code, text.split("\n")), 1):
             bare = line.strip()
+            pending = []                 # what the next brace brings into sight
             if not scopes and _FUNCTION.match(line):
                 function = _FUNCTION.match(line)[2]
                 scopes = [[]]
                 pending = [(m[1], m[2]) for m in _PARAMETER.finditer(line)]
-            else:
-                if scopes and bare and self._has_probe(bare, before):
-                    full = self._probe(number, scopes, bare, function) + full
-                pending = []
+            elif scopes and bare and self._has_probe(bare, before):
+                full = self._probe(number, scopes, bare, function) + full
             if scopes and not pending:
                 pending = [(m[2], m[1]) for m in _CAPTURE.finditer(line)]
-                found = _DECLARATION.match(bare)
-                if found and not line.endswith("{"):
-                    scopes[-1].insert(0, (found[1], found[2]))
-                elif re.match(r"(var|const)\s+(\w+)", bare):    # of a type that has no word
-                    scopes[-1].insert(0, (re.match(r"\w+\s+(\w+)", bare)[1], None))
+                scopes[-1][:0] = self._declared(bare)
             if scopes:
-                for letter in line:
-                    if letter == "{":
-                        scopes.append(pending)
-                        pending = []
-                    elif letter == "}":
-                        scopes.pop()
-                        if len(scopes) == 1:
-                            scopes = []
-                            break
+                scopes = self._behind(line, scopes, pending)
             before = bare[-1:] or before
             out.append(full)
         self.text = "\n".join(out) + self._helpers()
+
+    @staticmethod
+    def _declared(bare):
+        """The variable that a statement declares; its type is None if it has no word."""
+        found = _DECLARATION.match(bare)
+        if found and not bare.endswith("{"):
+            return [(found[1], found[2])]
+        other = re.match(r"(?:var|const)\s+(\w+)", bare)
+        return [(other[1], None)] if other else []
+
+    @staticmethod
+    def _behind(line, scopes, pending):
+        """The scopes that are open behind the line; none behind the end of the function."""
+        for letter in line:
+            if letter == "{":
+                scopes.append(pending)
+                pending = []
+            elif letter == "}":
+                scopes.pop()
+                if len(scopes) == 1:
+                    return []
+        return scopes
 
     @staticmethod
     def _has_probe(bare, before):
