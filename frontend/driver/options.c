@@ -381,7 +381,7 @@ static Options default_options(void)
 
 /* getopt moves what is no option to the end: exactly one argument may be there, or none if the
  * layout names the files. */
-static int take_input(Options *o, char **argv, int argc, int first)
+static int check_sources(const Options *o, char **argv, int argc, int first)
 {
   if (first == argc && !o->layout_json)
     return usage_error("no source file is given");
@@ -397,10 +397,13 @@ static int take_input(Options *o, char **argv, int argc, int first)
   if (first + 1 < argc)
     return usage_error("one source file is compiled at a time, and '%s' follows '%s'",
                        argv[first + 1], argv[first]);
-  o->input = o->layout_json ? o->layout_json : argv[first];
+  return GO_ON;
+}
+
+/* What is asked for has to have a place, and only one kind of result can be asked for. */
+static int check_results(const Options *o)
+{
   bool to_stdout = o->emit != EMIT_NONE;
-  if (o->output == NULL && !to_stdout)
-    o->output = "out";
   if (strcmp(o->input, "-") == 0 && !o->check)
     return usage_error("standard input has no name for the output; - is for --check");
   if (o->check && to_stdout)
@@ -411,6 +414,17 @@ static int take_input(Options *o, char **argv, int argc, int first)
   if (o->output && o->output[0] == 0)
     return usage_error("-o needs a name");
   return GO_ON;
+}
+
+static int take_input(Options *o, char **argv, int argc, int first)
+{
+  int result = check_sources(o, argv, argc, first);
+  if (result != GO_ON)
+    return result;
+  o->input = o->layout_json ? o->layout_json : argv[first];
+  if (o->output == NULL && o->emit == EMIT_NONE)
+    o->output = "out";
+  return check_results(o);
 }
 
 int options_parse(Options *options, Arena *arena, SourceMap *sources, int argc, char **argv)
