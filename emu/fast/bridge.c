@@ -696,18 +696,12 @@ void fast_part(FastWorker *w, FastTile *t, uint64_t now)
     take_down(w, t->out, now);
 }
 
-bool fast_has_bridges(const FastEngine *e)
+void fast_part_all(FastEngine *e)
 {
   int32_t bridges = 0;
   for (unsigned k = 0; k < e->n_workers; k++)
     bridges += e->workers[k].bridges;
-  return bridges != 0;
-}
-
-void fast_part_all(FastEngine *e)
-{
-  bool has_bridges = fast_has_bridges(e);
-  for (unsigned k = 0; has_bridges && k < e->n_workers; k++)
+  for (unsigned k = 0; bridges && k < e->n_workers; k++)
     for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
       fast_part(&e->workers[0], &e->tiles[e->workers[k].touched[i]], e->base.cycle - 1);
   for (unsigned k = 0; k < e->n_workers; k++) {     /* what had to follow has gone as well */

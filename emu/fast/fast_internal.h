@@ -273,10 +273,10 @@ struct FastEngine {
   uint32_t router_slots, bank_mask;   /* bits of an address that say the bank: two reads per cycle
                                    from different ones */
   uint8_t input_capacity[MAX_QUEUES], output_capacity[MAX_QUEUES];
-  /* in this block visits fetch what the next ones need; some tile has a bridge before this block;
-     bridges may be built; moves may be put off (router.c); cycles from an element's issue, the
-     last: until the tile's own router can see the result */
-  bool fetches, has_bridges, bridges, puts_off, writes_ahead;    /* the last: to routers: kept.c */
+  /* in this block visits fetch what the next ones need; bridges may be built; moves may be put off
+     (router.c); cycles from an element's issue, the last: until the tile's own router can see the
+     result */
+  bool fetches, bridges, puts_off, writes_ahead;    /* the last: to routers: kept.c */
   /* of bridges and outputs; most cycles that a stream with bridges is ahead: one from row to row,
      since what it sends after the first of them is seen when the last is over; one that stays in
      its row */
@@ -357,8 +357,6 @@ void fast_catch_up(FastWorker *worker, FastTile *tile);
 /* Takes down the bridges of the tile, whose last cycle was `now`; of all tiles, between runs. */
 void fast_part(FastWorker *worker, FastTile *tile, uint64_t now);
 void fast_part_all(FastEngine *engine);
-/* Has any tile one? */
-bool fast_has_bridges(const FastEngine *engine);
 /* For the first wavelet of a bridge. */
 FastRing *fast_ring_alloc(FastWorker *worker);
 

@@ -277,7 +277,6 @@ static PeerVote run_block(FastEngine *e)
 {
   e->block = choose_block(e);
   e->fetches = choose_fetch(e);
-  e->has_bridges = fast_has_bridges(e);
   take_timers(e);
   visit_all(e);
   e->step->end_block(e);

@@ -173,7 +173,7 @@ static HOT void visit_forwards(Visit *v, uint64_t bits)
   FastTile *first = &v->engine->tiles[v->first];
   bool fetches = v->engine->fetches && (bits & (bits - 1));
   ptrdiff_t down = v->row + 1 < v->engine->height ? v->engine->stride[PORT_SOUTH] : 0;
-  if (fetches && v->engine->has_bridges)
+  if (fetches && v->worker->bridges)    /* those that other threads have built are not counted */
     prefetch_streams(first, bits);
   while (bits) {
     unsigned bit_at = (unsigned)__builtin_ctzll(bits);
