@@ -2,8 +2,8 @@
  *
  * Reading order: evaluation.c, sema.c, scope.c, context.c, replay.c, exits.c, sema_decl.c,
  * sema_expr.c, sema_operand.c, sema_place.c, fold.c, sema_arith.c, sema_wide.c, sema_cast.c,
- * sema_packed.c, packed_known.c, sema_stmt.c, sema_loop.c, sema_call.c, sema_symbolic.c,
- * tile_env.c, sema_emit.c, builtin_call.c, settings.c, builtin_*.c, release.c.
+ * sema_packed.c, packed_known.c, sema_stmt.c, sema_call.c, sema_symbolic.c, tile_env.c,
+ * sema_emit.c, builtin_call.c, settings.c, builtin_*.c, release.c.
  *
  * The main idea: there is one walker.  Each construct has one function that checks
  * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or

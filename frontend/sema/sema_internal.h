@@ -316,24 +316,9 @@ static inline bool template_is_walked(const Sema *s)
   return s->now.frame != NULL && s->now.frame->is_template;
 }
 
-/* Kept out of the frames of the functions that recur for every program. */
-#define APART __attribute__((noinline))
-/* Which way the program goes here is in error, so what would run there is left out. */
-Operand sema_leave_out(Sema *s);
-/* A part that is carried out or not, and whose value is not known; true: what follows is dead if it
- * is carried out. */
-bool template_part(Sema *s, const Node *n, PoolId want, bool is_value);
-/* After all parts between which a condition of poison chooses. */
-Operand template_parts_end(Sema *s, bool is_dead);
-/* A condition: known (then *known says which), at run time, or in error. */
-Operand sema_condition(Sema *s, const Node *n, bool *known);
-
-void sema_stmt(Sema *s, const Node *n);
 Operand sema_block(Sema *s, const Node *n, PoolId want);
 Operand sema_if(Sema *s, const Node *n, PoolId want, bool is_value);
 Operand sema_switch(Sema *s, const Node *n, PoolId want, bool is_value);
-void sema_while(Sema *s, const NodeWhile *n);
-void sema_for(Sema *s, const NodeFor *n);
 /* Counts a step of comptime evaluation; false after reporting that there were too many. */
 bool sema_step(Sema *s, Span span);
 
