@@ -3,7 +3,8 @@
 #ifndef FRONTEND_FABRIC_CHECK_H
 #define FRONTEND_FABRIC_CHECK_H
 
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis.h"
+#include "frontend/layout/layout_internal.h"
 
 /* Tiles looked at in all searches: a bound on the time that strange layouts take. */
 enum { MOST_STEPS = 1 << 20 };

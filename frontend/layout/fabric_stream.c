@@ -2,7 +2,8 @@
  *
  * A stream has one element per wavelet, and operations of release 2 pack two unless their program
  * says something else.  A mode that the program gives is a decision: the host may pack pairs. */
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis.h"
+#include "frontend/layout/layout_internal.h"
 
 #include <stb_ds.h>
 

@@ -1,4 +1,5 @@
 /* The layout: evaluates the main file's layout block once and keeps its settings for every tile. */
+#include "frontend/analysis/analysis.h"
 #include "frontend/layout/layout_internal.h"
 #include "frontend/layout/regions.h"
 

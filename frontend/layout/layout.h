@@ -2,9 +2,8 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, bound_params.c, lanes.c,
- * regions_route.c, tile_class.c, fabric.h, effects.c, block_times.c, fabric_value.c, fabric_use.c,
- * fabric_stream.c, fabric_check.h, fabric_check.c, fabric_arrivals.c, layout_internal.h, lint.c,
- * lint_*.c. */
+ * regions_route.c, tile_class.c, layout_internal.h, fabric_stream.c, fabric_check.h,
+ * fabric_check.c, fabric_arrivals.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -32,7 +31,7 @@ typedef struct {
   Span local_spans[MAX_COLORS];
   uint32_t routed;                       /* as in MachineSetup */
   Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
-  const struct FabricUses *fabric;       /* fabric.h */
+  const struct FabricUses *fabric;       /* analysis.h */
 } ProgramClass;
 typedef struct Classes Classes;      /* the classes of the tiles, while the search runs */
 typedef struct {

@@ -9,8 +9,8 @@
  * classes. For the next tile the compiler computes the expressions on the way down; where a branch
  * is missing, the compiler analyses the tile and adds the forced expressions to the tree. So a
  * million tiles need one analysis for each different way to compile. */
+#include "frontend/analysis/analysis.h"
 #include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>
@@ -429,14 +429,6 @@ static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
     return false;
   fill_slots(s, a, blob);
   lint_program(s);
-  lint_endless(s);
-  lint_fifos(s);
-  lint_unblocks(s);
-  lint_controls(s);
-  lint_launches(s);
-  lint_locals(s);
-  lint_loops(s);
-  lint_bounds(s);
   return diags_errors_met(diags) == errors;
 }
 

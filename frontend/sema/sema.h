@@ -242,7 +242,7 @@ bool sema_uses(const Sema *s, const Decl *d);
  * no use.  Of functions whose parameters must be known, those messages that every call has. */
 void sema_check_unused(Sema *s, Decl *d);
 
-/* ---- sema_expr.c, sema_type.c, sema_cast.c ----------------------------------------------- */
+/* ---- sema_expr.c, sema_cast.c ------------------------------------------------------------ */
 
 /* `want` is the type that the context demands, or POOL(NONE); it guides literals and branches but
  * does not coerce: use sema_coerce.  Variables and their parts come back as lvalues: sema_load (or

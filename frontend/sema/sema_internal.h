@@ -309,7 +309,7 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);
 /* Brings a container back into the range of an iN or uN that does not fill it. */
 IrValue emit_normalise(Sema *s, IrValue v, PoolId type);
 
-/* ---- sema_stmt.c, sema_loop.c, sema.c, sema_type.c, sema_call.c -------------------------- */
+/* ---- sema_stmt.c, sema.c, sema_expr.c, sema_call.c --------------------------------------- */
 
 static inline bool template_is_walked(const Sema *s)
 {

@@ -5,7 +5,7 @@
  * for other parameters: it counts as wrong if it is wrong in every class, and an assertion that
  * does not hold says that it is not meant for this program.  Of templates, inline functions and
  * functions for compile time, what depends on a call is unknown, and no message is about it. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 

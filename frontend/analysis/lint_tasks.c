@@ -2,7 +2,7 @@
  * other tiles bind stands in the text, too: so the first warning is about a task whose name is
  * nowhere in the files of the program but in its own declaration, the second about a data task that
  * has a queue on no tile, the third about a local task that no tile activates. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 

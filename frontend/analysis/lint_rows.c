@@ -1,7 +1,7 @@
 /* get_params(y) where get_params(x) is meant.  Our module gives all tiles the same parameters, the
  * vendor's gives each column its own.  The names in the layout decide: one that the calls of
  * @set_tile_code have for rows alone is no column. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>

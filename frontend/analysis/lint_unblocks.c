@@ -2,8 +2,7 @@
  * those operations.  Those that operations unblock and nothing activates: they never run.  And
  * those that are blocked at the start and that nothing unblocks: nor do they, however often they
  * are activated.  Operations of other tiles do not count. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 static uint64_t bit_of(uint64_t id) { return UINT64_C(1) << id % MAX_TASK_IDS; }
 

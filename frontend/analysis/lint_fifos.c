@@ -3,8 +3,7 @@
  * Such an operation ends as soon as the FIFO is full, or empty, and returns false.  A FIFO whose
  * other end works in the background may have room again in time, and a program that looks at the
  * result knows what it does. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 

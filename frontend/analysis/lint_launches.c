@@ -1,7 +1,6 @@
 /* Functions that the host can launch and after which nothing unblocks the command stream: the next
  * command of the host waits for ever. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>

@@ -4,8 +4,7 @@
  * The rule for all: no false alarm on programs that work. So "can overlap" means that the second
  * operation starts after the first in the same run of a task, on every path to it; "no route" means
  * that no tile of the layout has one. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>
@@ -757,9 +756,9 @@ static void warn_stopped_counter(Sema *s)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-void lint_program(Sema *s)
+/* Of operations and tasks: of what runs. */
+static void warn_of_running(Sema *s)
 {
-  lint_variables(s);
   Overlaps o = {.s = s};
   o.ends = arena_many(s->arena, LintFlow, s->ir->n_funcs + 1);
   o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);
@@ -778,12 +777,15 @@ void lint_program(Sema *s)
       warn_unrouted(&o, &o.ends[f].used, known);
     warn_unmet(&o, &o.ends[f].used);
   }
+}
+
+void lint_operations(Sema *s)
+{
+  warn_of_running(s);
   lint_note_local_tasks(s);
   warn_stopped_counter(s);
   for (uint32_t i = 0; i < arrlenu(s->modules); i++) {
     warn_first_call(s, i);
     warn_memcpy_params(s, &s->modules[i]);
   }
-  lint_pointers(s);
-  lint_declarations(s);
 }

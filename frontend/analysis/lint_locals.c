@@ -5,8 +5,7 @@
  * nothing has written what it reads.  So `sum += i` in a loop counts, and a variable that one
  * branch of an `if` sets does not.  An address that goes anywhere else than into a load or a store
  * may write the whole variable. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * The code is still as it was written: a `for` has its counter in a parameter of the block that
  * begins its body, a `while` in a variable.  A loop counts if its counter alone ends it.  What
  * stands behind a condition in its body does not: that may keep it from the last turns. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What always runs needs it on its own tile.  An operation behind a condition may be for other
  * tiles of the same code, and so may be what it needs: it is missing if every class of tiles lacks
  * it. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 

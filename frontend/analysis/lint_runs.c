@@ -1,6 +1,5 @@
 /* What runs on a tile: functions and the tasks that their code starts. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 /* Tasks that the instruction can activate or unblock, itself or by operations with its DSD, a bit
  * each; `unknown` where an id is not known. */

@@ -1,7 +1,7 @@
 /* Values in code that are the same in every run: constants, variables that nothing writes, and what
  * calls make of those, such as the payload that a function of <control> puts together. This file
  * runs the code, for a bounded number of instructions, with scalar variables. */
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <string.h>
 

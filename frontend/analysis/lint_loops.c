@@ -5,8 +5,7 @@
  * left by its condition alone.  Memory changes in it by its own stores: no other task runs
  * meanwhile, and the optimiser takes loads out of loops, so one that waits for an operation in the
  * background does not see what that writes. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 

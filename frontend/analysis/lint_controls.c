@@ -1,7 +1,7 @@
 /* Control tasks of wse3 whose wavelets stay outside: an input queue is blocked for them too, unless
  * a data task listens to it or the program unblocks it (SDK docs, task identifiers; since release
  * 1.0).  Nothing is said of a tile with one open queue: the senders decide which one they use. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>

@@ -6,8 +6,7 @@
  * the start of the program and each launch by the host run a root once, and a local task runs as
  * often as the one place that activates it. If the program stores a descriptor, loads it into a DSR
  * or passes it on, the walk loses it, and the traffic of its color becomes vague. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * A variable counts if all that its program does with its address is to load from there.  A store,
  * or an address that goes anywhere else, may change it. */
-#include "frontend/layout/layout_internal.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 

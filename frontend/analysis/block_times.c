@@ -1,6 +1,6 @@
 /* How often a block runs when its function runs once: at least, if every way from the entry to a
  * return comes through it; at most, if no cycle does.  Both for all blocks in one walk each. */
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 #include <string.h>

@@ -2,8 +2,7 @@
  *
  * Published programs give such operations the largest extent.  A control wavelet may end one, and a
  * program that looks at the result knows that a FIFO may. */
-#include "frontend/layout/layout_internal.h"
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 /* Does the operation take elements from the fabric without an end, in the thread that starts it? */
 static bool holds_the_tile(const Operands *o)

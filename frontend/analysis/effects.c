@@ -1,6 +1,6 @@
 /* Functions without an effect: a call of one only computes a value from what it reads.  Where
  * conditions known at compile time leave out code of a function, it may do more on other tiles. */
-#include "frontend/layout/fabric.h"
+#include "frontend/analysis/analysis_internal.h"
 
 #include <stb_ds.h>
 
