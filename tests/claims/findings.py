@@ -93,7 +93,7 @@ FINDINGS = {
     "a compile-time loop without an end": [
         "test_cslc_files.py::test_a_loop_without_end_is_found_soon"],
     "the time of a switch with many cases": [
-        "test_cslc.py::test_time_of_a_switch_grows_with_its_cases"],
+        "test_compile_time.py::test_time_grows_with_the_program[cases_of_a_switch"],
     "printed values that double at each level": [
         "test_cslc_files.py::test_texts_of_types_and_values_have_a_bound"],
     "library imports that leave the library": [

@@ -16,9 +16,6 @@ from claims import Claims, harness
 
 SIDES = {"EAST": (1, 0, "WEST"), "WEST": (-1, 0, "EAST"), "SOUTH": (0, 1, "NORTH"),
          "NORTH": (0, -1, "SOUTH")}
-OURS = {"sent_without_route", "received_without_route", "route_into_nothing", "route_not_taken",
-        "color_not_read", "lengths_differ", "nothing_sent", "extents_differ",
-        "control_without_task", "control_task_never", "senders_meet"}
 
 PROGRAM = """
 param role: u16;
@@ -30,7 +27,7 @@ const all = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{n} -> data[i] });
 const oq = @get_output_queue(2);
 const iq = @get_input_queue(3);
 const out = @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = n, .output_queue = oq });
-const out_end = @get_dsd(fabout_dsd, .{
+const out_end = @get_dsd(fabout_dsd, .{    // CONTROL_DSD
   .fabric_color = c, .extent = 1, .output_queue = oq, .control = true });
 const in = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = n, .input_queue = iq });
 const main_id = @get_local_task_id(20);   // wse2: no color of a net has this number
@@ -52,7 +49,7 @@ comptime {
     @activate(main_id);
   }
   if (role == 4) @bind_data_task(take, take_id);
-  if (role == 4) @bind_control_task(end, @get_control_task_id(40));   // BIND
+  if (role == 4) @bind_control_task(end, @get_control_task_id(40));
   if (@is_arch("wse3") and (role == 1 or role == 3)) @initialize_queue(oq, .{ .color = c });
   if (@is_arch("wse3") and (role == 2 or role == 4)) @initialize_queue(iq, .{ .color = c });
 }
@@ -131,7 +128,7 @@ class Sample:
     def mistakes(self):
         """Kind: the ids that may report it, and the mark of the line, or None for the layout's."""
         own = {"entry": ({"control_without_task"}, "CONTROL"),
-               "data": ({"control_task_never"}, "BIND")} if self.control else {
+               "data": ({"payload_as_data"}, "CONTROL_DSD")} if self.control else {
                "length": ({"lengths_differ"}, "RECEIVE"), "extent": ({"extents_differ"}, "SEND"),
                "color": ({"sent_without_route"}, "SEND")}
         return {"route": ({"route_into_nothing"}, None), "side": ({"route_not_taken"}, None), **own}
@@ -148,7 +145,7 @@ def messages(sample, folder, mistake):
 
 def is_told(sample, found, wrong, ids, mark):
     if mark:
-        wrong = [n for n, line in enumerate(PROGRAM.splitlines(), 1) if f"// {mark}" in line]
+        wrong = [n for n, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith(f"// {mark}")]
     return any(d["id"] in ids and d["line"] in wrong for d in found)
 
 
