@@ -1,4 +1,5 @@
 """samples/study: a small form of the figures, results kept, interrupts, and the page."""
+import random
 import sys
 
 import pytest
@@ -7,6 +8,7 @@ import harness
 
 STUDY = harness.SAMPLES / "study"
 PAGE = harness.ROOT / "docs" / "study.md"
+POINTS = 3      # of each figure
 sys.path.insert(0, str(STUDY))
 import figures  # noqa: E402
 import programs  # noqa: E402
@@ -39,6 +41,19 @@ def test_figures_and_kept_results(tmp_path):
     again = run(*args, "--formats=")
     assert "30 measurements, 30 of them kept" in again.err and again.out == done.out
     assert cycles(tmp_path, "7.4") == kept
+
+
+def test_points_of_the_page_take_these_cycles():
+    """Of each figure, points drawn from the commit: a change that moves one has to renew the page."""
+    draw, tools = random.Random(harness.commit_seed()), programs.Tools(harness.bin_dir())
+    for make in figures.ALL:
+        figure = make(figures.FULL)
+        shown = study.read_csv(PAGE.parent / "study" / f"fig-{figure.number}.csv", figure)
+        drawn = draw.sample([(curve, x) for curve in figure.curves for x in curve.points
+                             if x in shown[curve.label]], POINTS)
+        for curve, x in drawn:
+            found = programs.measure(tools, curve.points[x])
+            assert found == shown[curve.label][x], f"figure {figure.number}, {curve.label}, {x}"
 
 
 @pytest.mark.slow
