@@ -159,14 +159,38 @@ static void optimise_classes(DriverRun *run)
   }
 }
 
+/* Programs made of the file, from the class `first` on. */
+static uint32_t count_programs_of(const DriverRun *run, const char *file, size_t first)
+{
+  uint32_t n = 0;
+  for (size_t i = first; i < arrlenu(run->programs.classes); i++)
+    n += !strcmp(run->programs.classes[i].ir->source, file);
+  return n;
+}
+
+/* Other params rarely help, and there may be a program for each tile: so if one made of a file does
+ * not compile, the others of that file are left out. */
 static bool generate_classes(DriverRun *run)
 {
   Session *s = &run->session;
   CodegenOptions options = {.level = s->options->opt_level, .debug = s->options->debug};
   ProgramClass *class;
-  bool ok = true;
-  for (size_t i = 0; (class = next_class(run, &i));)
-    ok &= codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code);
+  const char **failed = NULL;
+  for (size_t i = 0; (class = next_class(run, &i));) {
+    const char *file = class->ir->source;
+    size_t k = 0;
+    while (k < arrlenu(failed) && strcmp(failed[k], file) != 0)
+      k++;
+    if (k < arrlenu(failed) ||
+        codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code))
+      continue;
+    arrput(failed, file);
+    uint32_t others = count_programs_of(run, file, i);
+    if (others)
+      diag_programs_left_out(s->diags, (Span){0}, file, others);
+  }
+  bool ok = arrlenu(failed) == 0;
+  arrfree(failed);
   return ok;
 }
 
