@@ -72,6 +72,13 @@ def seven_points(coefficients, x):
     return x + sum(coefficients[:, :, k] * around[k] for k in range(6))
 
 
+def by_column(coefficients):
+    """Each tile's as its program has them: by which the next tile on a way multiplies this column."""
+    back = (1, 0, 3, 2)           # the way on which the next tile's column comes to this one
+    return numpy.stack([coefficients[:, :, 0], coefficients[:, :, 1],
+                        *(moved(coefficients[:, :, 2 + way], back[way]) for way in range(4))], 2)
+
+
 def bicgstab(coefficients, b, iterations):
     """The solution and rho of each iteration, in f64."""
     x, r, p, rhos = numpy.zeros_like(b), b.copy(), b.copy(), [numpy.vdot(b, b)]
@@ -99,7 +106,7 @@ def run_bicgstab(folder, width, height, Z, iterations, half=True, arch="wse2", t
         "width": width, "height": height, "Z": Z, "iterations": iterations,
         "half": str(half).lower()})
     x, rho, stamps = launch(folder, image, {
-        "coefficients": coefficients.reshape(height, width, -1), "b": b},
+        "coefficients": by_column(coefficients).reshape(height, width, -1), "b": b},
         ["solution", "rho", "stamps"], threads)
     x = x.reshape(b.shape).astype(float)
     exact, b = coefficients.astype(float), b.astype(float)

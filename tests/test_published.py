@@ -27,6 +27,18 @@ def test_bicgstab_with_16_bits(tmp_path, arch):
     assert found["error"] < 0.01 and found["rho"] < 0.005 and found["residual"] < 0.02
 
 
+def test_bicgstab_sends_while_it_adds(tmp_path):
+    """On wse2, a point takes as many cycles as its groups of operations do one after the other."""
+    quarter, half = 1 / 4, 1 / 2  # operations on 16-bit elements; with sums in f32
+    local = 4 * quarter           # two products and two sums
+    exchange = 4 * (quarter + quarter)        # on each way, what a tile sends and what it adds
+    dot = quarter + half + half / 4           # every fourth group on the lanes waits for a bank
+    square = quarter              # both sources of t * t are in one bank
+    sums = 6 * quarter
+    short, long = (published.run_bicgstab(tmp_path, 4, 3, Z, 1)["cycles"] for Z in (256, 512))
+    assert (long - short) / 256 == 2 * (local + exchange) + 4 * dot + square + sums
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("width, height, Z, steps", [(1, 1, 5, 2), (3, 7, 12, 3), (10, 2, 9, 2)])
 def test_stencil(tmp_path, arch, width, height, Z, steps):
