@@ -5,7 +5,7 @@
 #include <string.h>
 #include "stb_ds.h"
 
-enum { FEW_ARGS = 8, MOST_LOOKED_AT = 4096 };
+enum { FEW_ARGS = 8 };
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
@@ -182,11 +182,11 @@ static void note_comptime_type(Sema *s, const NodeParam *p, PoolId type, bool fo
     diag_number_decides_type(s->diags, call);
 }
 
-static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool is_generic)
+static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, PoolId declared,
+                     bool is_generic)
 {
   const NodeParam *p = node_param(b->fn->params.at[i]);
   bool is_any = p->type->kind == ND_ANYTYPE;
-  PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.params[i];
   PoolId type = is_any ? POOL(NONE) : declared;
   bool follows = !is_any && is_generic && pool_eq(declared, POOL(ANYTYPE));
   if (follows) {
@@ -211,15 +211,16 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, bool
     note_parameter(s, p);
     o = operand_poison();
   }
-  StrId name = o.name;
-  if (!operand_is_poison(o) && !is_any && !sema_coercible(s, o, type)) {
-    sema_coerce(s, o, type, o.span);
-    note_parameter(s, p);
-    o = operand_poison();
-  } else {
+  if (!operand_is_poison(o) && !is_any && !pool_eq(o.type, type)) {
+    StrId name = o.name;
+    bool is_coercible = sema_coercible(s, o, type);
     o = sema_coerce(s, o, type, o.span);
+    if (!is_coercible) {
+      note_parameter(s, p);
+      o = operand_poison();
+    }
+    o.name = name;
   }
-  o.name = name;
   b->args[i] = o;
   b->types[i] = is_any || pool_eq(type, POOL(COMPTIME_STRUCT)) ? o.type : type;
   return !operand_is_poison(o);
@@ -235,14 +236,15 @@ static bool bind_arguments(Sema *s, Binding *b, const ArgSource *src)
     diag_declared_here(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
     return false;
   }
-  PoolId declared = pool_key(s->pool, s->funcs[b->func].type).u.fn_type.result;
+  PoolKey type = pool_key(s->pool, s->funcs[b->func].type);
+  PoolId result = type.u.fn_type.result;
   bool is_generic = s->funcs[b->func].is_generic, is_good = true;
-  b->folds = !pool_eq(declared, POOL(ANYTYPE)) && must_fold(s, declared);
+  b->folds = !pool_eq(result, POOL(ANYTYPE)) && must_fold(s, result);
   for (uint32_t i = 0; i < n; i++)
-    is_good = bind_arg(s, b, src, i, is_generic) && is_good;
+    is_good = bind_arg(s, b, src, i, type.u.fn_type.params[i], is_generic) && is_good;
   if (!is_good)
     return false;
-  b->result = declared;
+  b->result = result;
   if (pool_eq(b->result, POOL(ANYTYPE)))
     b->result = signature_type(s, b, b->fn->result, n);
   return !pool_eq(b->result, POOL(POISON_TYPE));
@@ -286,33 +288,13 @@ static Operand walk_body(Sema *s, const Binding *b)
   return out;
 }
 
-/* Values whose meaning can change between calls keep a call from being memoised. A value that
- * shares its parts may have too many of them to visit: after `*left` values the walk gives up, and
- * the value keeps the call from being memoised, too. */
-static bool is_stable(Sema *s, PoolId value, uint32_t *left)
-{
-  if (*left == 0)
-    return false;
-  --*left;
-  PoolKey k = pool_key(s->pool, value);
-  if (k.kind == PK_POINTER)
-    return false;
-  enum { LOOK_AT_MOST = 64 };
-  if (k.kind != PK_AGGREGATE)
-    return true;
-  for (uint32_t i = 0; i < k.u.aggregate.n && i < LOOK_AT_MOST; i++)
-    if (!is_stable(s, k.u.aggregate.elems[i], left))
-      return false;
-  return k.u.aggregate.n <= LOOK_AT_MOST ||
-         pool_kind(s->pool, pool_type_of(s->pool, value)) == PK_ARRAY_TYPE;
-}
-
+/* What pointers lead to can change between calls, which keeps them from being memoised. */
 static bool has_stable_args(Sema *s, const Binding *b)
 {
-  uint32_t n = b->fn->params.count, left = MOST_LOOKED_AT;
+  uint32_t n = b->fn->params.count;
   bool is = n <= FEW_ARGS;
   for (uint32_t i = 0; is && i < n; i++)
-    is = is_stable(s, b->args[i].value, &left);
+    is = !value_has_pointer(s->pool, b->args[i].value);
   return is;
 }
 

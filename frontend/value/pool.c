@@ -19,6 +19,7 @@ typedef struct {
   uint8_t kind;
   bool is_big;               /* PK_INT: data.text */
   uint8_t symbolic_height;
+  bool has_pointer;
   uint32_t type;
   uint32_t hash;
   uint32_t count;
@@ -410,9 +411,18 @@ static uint8_t key_symbolic_height(const Pool *pool, const PoolKey *key)
   return (uint8_t)(below < UINT8_MAX ? below + 1 : UINT8_MAX);
 }
 
+static bool key_has_pointer(const Pool *pool, const PoolKey *key)
+{
+  bool has = key->kind == PK_POINTER;
+  for (uint32_t i = 0; key->kind == PK_AGGREGATE && i < key->u.aggregate.n; i++)
+    has |= value_has_pointer(pool, key->u.aggregate.elems[i]);
+  return has;
+}
+
 static void item_fill(Pool *pool, Item *item, const PoolKey *key)
 {
   item->symbolic_height = key_symbolic_height(pool, key);
+  item->has_pointer = key_has_pointer(pool, key);
   item->kind = (uint8_t)key->kind;
   item->type = key->type.raw;
   switch ((int)key->kind) {
@@ -513,6 +523,11 @@ PoolKind pool_kind(const Pool *pool, PoolId id)
 PoolId pool_type_of(const Pool *pool, PoolId value)
 {
   return is_immediate(value) ? imm_type(value) : (PoolId){pool->items[value.raw].type};
+}
+
+bool value_has_pointer(const Pool *pool, PoolId value)
+{
+  return !is_immediate(value) && pool->items[value.raw].has_pointer;
 }
 
 unsigned value_symbolic_height(const Pool *pool, PoolId value)

@@ -108,14 +108,34 @@ bool type_is_same_struct(const Pool *pool, PoolId a, PoolId b)
   return is_same;
 }
 
+static IrType known_ir(PoolId type)
+{
+  switch (type.raw) {
+  case POOL_RAW_BOOL:
+    return IRT_BOOL;
+  case POOL_RAW_F16:
+  case POOL_RAW_BF16:
+  case POOL_RAW_CB16:
+    return IRT_F16;
+  case POOL_RAW_F32:
+    return IRT_F32;
+  case POOL_RAW_DIRECTION:
+    return IRT_I16;
+  case POOL_RAW_MEM4D_DSD:
+    return IRT_DSD4;
+  default:
+    return type_is_id(type) ? IRT_I16 : type_is_dsd(type) ? IRT_DSD : IRT_VOID;
+  }
+}
+
 /* Types whose values the machine can hold have an IR type or are aggregates of such. */
 bool type_is_comptime_only(const Pool *pool, PoolId type)
 {
+  if (pool_kind(pool, type) == PK_WELL_KNOWN_TYPE)      /* by far the most frequent ones */
+    return !pool_eq(type, POOL(VOID)) && !pool_eq(type, POOL(POISON_TYPE)) &&
+           !pool_eq(type, POOL(ANYOPAQUE)) && known_ir(type) == IRT_VOID;
   PoolKey k = pool_key(pool, type);
   switch ((int)k.kind) {
-  case PK_WELL_KNOWN_TYPE:
-    return !pool_eq(type, POOL(VOID)) && !pool_eq(type, POOL(POISON_TYPE)) &&
-           !pool_eq(type, POOL(ANYOPAQUE)) && type_ir(pool, type) == IRT_VOID;
   case PK_ARRAY_TYPE:
   case PK_RANGE_TYPE:
     return type_is_comptime_only(pool, k.u.array.element);
@@ -139,26 +159,6 @@ static IrType int_ir(unsigned bits)
 {
   return bits <= 8 ? IRT_I8 : bits <= 16 ? IRT_I16 : bits <= 32 ? IRT_I32
        : bits <= TYPE_SCALAR_MAX_BITS ? IRT_I64 : IRT_VOID;
-}
-
-static IrType known_ir(PoolId type)
-{
-  switch (type.raw) {
-  case POOL_RAW_BOOL:
-    return IRT_BOOL;
-  case POOL_RAW_F16:
-  case POOL_RAW_BF16:
-  case POOL_RAW_CB16:
-    return IRT_F16;
-  case POOL_RAW_F32:
-    return IRT_F32;
-  case POOL_RAW_DIRECTION:
-    return IRT_I16;
-  case POOL_RAW_MEM4D_DSD:
-    return IRT_DSD4;
-  default:
-    return type_is_id(type) ? IRT_I16 : type_is_dsd(type) ? IRT_DSD : IRT_VOID;
-  }
 }
 
 IrType type_ir(const Pool *pool, PoolId type)

@@ -167,6 +167,8 @@ void pool_mpz(const Pool *pool, PoolId value, mpz_t out);            /* out: ini
 double pool_float_value(const Pool *pool, PoolId value);
 /* Is there a symbolic value in it?  Known when it is interned. */
 bool value_has_symbolic(const Pool *pool, PoolId value);
+/* Is it a pointer, or is there one in it?  Known when it is interned. */
+bool value_has_pointer(const Pool *pool, PoolId value);
 /* Operations between it and the parameters it is computed from, at most 255; 0: not symbolic. */
 unsigned value_symbolic_height(const Pool *pool, PoolId value);
 /* Field of a struct value by name; POOL_NONE if absent. */
