@@ -43,14 +43,17 @@ def least_seconds(folder, program, *options):
     return least
 
 
-def most_memory(folder, program, *options, accepts=(0,)):
+def most_memory_of(folder, *args, accepts=(0,)):
     """Megabytes that the compiler had at most; `accepts`: the codes that it may end with."""
-    write_program(folder, *program)
-    command = [harness.tool("cslc"), *options, "layout.csl"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([harness.tool("cslc"), *args], cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     assert os.waitstatus_to_exitcode(status) in accepts
     return usage.ru_maxrss / 1024
+
+
+def most_memory(folder, program, *options, accepts=(0,)):
+    write_program(folder, *program)
+    return most_memory_of(folder, *options, "layout.csl", accepts=accepts)
 
 
 def cases_of_a_switch(count):
@@ -176,3 +179,13 @@ def test_a_function_of_thousands_of_blocks(tmp_path, body_of):
     few, many = (most_memory(tmp_path, program_of(body_of, n), "-O1", "--emit=asm", accepts=(0, 1))
                  for n in (2000, 8000))
     assert many < 4.5 * few
+
+
+@pytest.mark.skipif("debug" in str(harness.bin_dir()), reason="sanitizers need memory of their own")
+def test_memory_of_a_program_per_tile(tmp_path):
+    """Each tile has params of its own, which are arrays; what the analysis of one looks up is gone
+    before that of the next."""
+    layout = harness.SAMPLES / "published" / "fft" / "layout.csl"
+    few, many = (most_memory_of(tmp_path, layout, f"--params=log_side:{side}", "-o", "p.bin")
+                 for side in (3, 4))
+    assert (many - few) / (16 * 16 - 8 * 8) < 1.1

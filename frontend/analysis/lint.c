@@ -277,7 +277,8 @@ typedef struct {
 
 typedef struct {
   Sema *s;
-  LintFlow *ends;              /* by function: what holds when it returns */
+  Arena *arena;            /* as long as the search */
+  LintFlow *ends;          /* by function: what holds when it returns */
   uint8_t *state;          /* by function: 0 not looked at, 1 being looked at, 2 done */
   bool reports;
 } Overlaps;
@@ -591,7 +592,7 @@ static void let_wait(Sweep *sweep, uint32_t block)
 static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow *end)
 {
   const uint8_t *ways = lint_ways(o->s, f);
-  Sweep sweep = {.waits = arena_many(o->s->arena, bool, f->n_blocks)};
+  Sweep sweep = {.waits = arena_many(o->arena, bool, f->n_blocks)};
   starts[0].is_reached = true;
   let_wait(&sweep, 0);
   while (sweep.n_waiting > 0) {
@@ -636,7 +637,7 @@ static const LintFlow *function_end(Overlaps *o, uint32_t func)
     o->state[func] = 1;
     if (f->n_blocks > 0 && has_operations(f)) {
       bool saved = o->reports;
-      LintFlow *starts = arena_many(o->s->arena, LintFlow, f->n_blocks);
+      LintFlow *starts = arena_many(o->arena, LintFlow, f->n_blocks);
       o->reports = false;
       solve_flow(o, f, starts, &o->ends[func]);
       o->reports = true;
@@ -759,9 +760,9 @@ static void warn_stopped_counter(Sema *s)
 /* Of operations and tasks: of what runs. */
 static void warn_of_running(Sema *s)
 {
-  Overlaps o = {.s = s};
-  o.ends = arena_many(s->arena, LintFlow, s->ir->n_funcs + 1);
-  o.state = arena_many(s->arena, uint8_t, s->ir->n_funcs + 1);
+  Overlaps o = {.s = s, .arena = arena_create("operations that overlap")};
+  o.ends = arena_many(o.arena, LintFlow, s->ir->n_funcs + 1);
+  o.state = arena_many(o.arena, uint8_t, s->ir->n_funcs + 1);
   uint32_t known = routed_colors(s) | lint_streamed_colors(s);
   if (s->session->options->memcpy)
     known |= (uint32_t)sema_machine(s)->memcpy_colors;
@@ -777,6 +778,7 @@ static void warn_of_running(Sema *s)
       warn_unrouted(&o, &o.ends[f].used, known);
     warn_unmet(&o, &o.ends[f].used);
   }
+  arena_destroy(o.arena);
 }
 
 void lint_operations(Sema *s)

@@ -252,7 +252,7 @@ void memo_put(Sema *s, const Node *n, PoolId want, PoolId value)
 {
   Memo **table = &s->own->memos[s->now.module];
   if (*table == NULL)
-    *table = arena_many(s->arena, Memo, s->modules[s->now.module].ast->node_count + 1);
+    *table = base_zeroed(s->modules[s->now.module].ast->node_count + 1, sizeof **table);
   (*table)[n->index] = (Memo){want, value, s->now.comptime};
 }
 

@@ -36,6 +36,8 @@ void sema_own_destroy(Sema *s)
   sema_forget_computed(s);
   arrfree(own->locals);
   pair_free(&own->newest);
+  for (size_t i = 0; i < arrlenu(own->memos); i++)
+    free(own->memos[i]);
   arrfree(own->memos);
   arrfree(own->pending);
   arrfree(own->emitted);
