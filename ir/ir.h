@@ -260,7 +260,7 @@ typedef struct {
 typedef struct { Span span; IrLocId inlined_at; const char *function; } IrLoc;
 
 typedef struct {
-  Arena *arena;            /* all that the module points to */
+  Arena *arena;            /* all that the module points to but names, which outlive it */
   Arch arch;
   Fp16Format fp16;
   const char *source;

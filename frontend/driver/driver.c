@@ -11,12 +11,15 @@
 /* ---- phases ------------------------------------------------------------------------------ */
 
 typedef struct { const char *name; double seconds; } PhaseTime;
+/* A file of which a program could not be compiled, and others that were left out. */
+typedef struct { const char *file; uint32_t left_out; } FailedProgram;
 typedef struct CheckedProgram {
   Session session;
   Programs programs;
   PhaseTime times[8];
   unsigned n_times;
-  double started;
+  double started, optimising, generating;       /* the last two: seconds, of all classes */
+  FailedProgram *failed;        /* stb_ds */
 } DriverRun;
 
 static void add_time(DriverRun *run, const char *name, double seconds)
@@ -95,7 +98,7 @@ static void print_classes(DriverRun *run, FILE *out)
   for (size_t i = 0; i < arrlenu(p->classes); i++) {
     const ProgramClass *class = &p->classes[i];
     if (arrlenu(p->classes) > 1)
-      fprintf(out, "%s// class %zu: %s\n", i ? "\n" : "", i, class->ir->source);
+      fprintf(out, "%s// class %zu: %s\n", i ? "\n" : "", i, class->source);
     if (kind == EMIT_IR)
       ir_print(class->ir, out);
     else if (kind == EMIT_ASM)
@@ -136,62 +139,63 @@ static void verify_class(const IrModule *m, const char *when)
 #endif
 }
 
-/* The next class of a phase that goes through all of them; NULL at the end. */
-static ProgramClass *next_class(DriverRun *run, size_t *at)
-{
-  Session *s = &run->session;
-  s->of = arrlenu(run->programs.classes);
-  s->done = *at;
-  if (s->done == s->of)
-    return NULL;
-  session_show_phase(s);
-  return &run->programs.classes[(*at)++];
-}
-
-static void optimise_classes(DriverRun *run)
+static void optimise_class(DriverRun *run, IrModule *ir)
 {
   IrOptOptions options = {.level = run->session.options->opt_level};
-  ProgramClass *class;
-  for (size_t i = 0; (class = next_class(run, &i));) {
-    verify_class(class->ir, "after analysis");
-    ir_optimise(class->ir, &options);
-    verify_class(class->ir, "after optimisation");
-  }
-}
-
-/* Programs made of the file, from the class `first` on. */
-static uint32_t count_programs_of(const DriverRun *run, const char *file, size_t first)
-{
-  uint32_t n = 0;
-  for (size_t i = first; i < arrlenu(run->programs.classes); i++)
-    n += !strcmp(run->programs.classes[i].ir->source, file);
-  return n;
+  verify_class(ir, "after analysis");
+  ir_optimise(ir, &options);
+  verify_class(ir, "after optimisation");
 }
 
 /* Other params rarely help, and there may be a program for each tile: so if one made of a file does
- * not compile, the others of that file are left out. */
-static bool generate_classes(DriverRun *run)
+ * not compile, the next ones of that file are left out. */
+static void generate_class(DriverRun *run, ProgramClass *class)
 {
   Session *s = &run->session;
   CodegenOptions options = {.level = s->options->opt_level, .debug = s->options->debug};
-  ProgramClass *class;
-  const char **failed = NULL;
-  for (size_t i = 0; (class = next_class(run, &i));) {
-    const char *file = class->ir->source;
-    size_t k = 0;
-    while (k < arrlenu(failed) && strcmp(failed[k], file) != 0)
-      k++;
-    if (k < arrlenu(failed) ||
-        codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code))
-      continue;
-    arrput(failed, file);
-    uint32_t others = count_programs_of(run, file, i);
-    if (others)
-      diag_programs_left_out(s->diags, (Span){0}, file, others);
-  }
-  bool ok = arrlenu(failed) == 0;
-  arrfree(failed);
-  return ok;
+  for (size_t i = 0; i < arrlenu(run->failed); i++)
+    if (!strcmp(run->failed[i].file, class->source)) {
+      run->failed[i].left_out++;
+      return;
+    }
+  if (!codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code))
+    arrput(run->failed, ((FailedProgram){class->source, 0}));
+}
+
+static void compile_class(void *context, ProgramClass *class)
+{
+  DriverRun *run = context;
+  double begin = base_seconds();
+  optimise_class(run, class->ir);
+  double optimised = base_seconds();
+  run->optimising += optimised - begin;
+  if (run->session.options->emit == EMIT_IR)
+    return;
+  generate_class(run, class);
+  program_class_drop_ir(class);
+  run->generating += base_seconds() - optimised;
+}
+
+static void report_left_out(const DriverRun *run)
+{
+  for (size_t i = 0; i < arrlenu(run->failed); i++)
+    if (run->failed[i].left_out)
+      diag_programs_left_out(run->session.diags, (Span){0}, run->failed[i].file,
+                             run->failed[i].left_out);
+}
+
+/* Each class is compiled as soon as it is found. */
+static bool compile_classes(DriverRun *run)
+{
+  phase_begin(run, "analysis");
+  bool ok = classes_find(&run->session, &run->programs, compile_class, run) &&
+            release_allows(&run->session);
+  report_left_out(run);
+  run->started += run->optimising + run->generating;
+  phase_done(run);
+  add_time(run, "optimise", run->optimising);
+  add_time(run, "codegen", run->generating);
+  return ok && arrlenu(run->failed) == 0;
 }
 
 /* The addresses of sections that no variable of a tile's program is in. */
@@ -219,20 +223,11 @@ static int compile_program(DriverRun *run)
     return EXIT_FAILURE;
   if (o->emit == EMIT_LAYOUT)
     return emit_text(run, print_layout);
-  phase_begin(run, "analysis");
-  ok = classes_find(&run->session, &run->programs) && release_allows(&run->session);
-  phase_done(run);
-  if (!ok)
+  if (!compile_classes(run))
     return EXIT_FAILURE;
   report_unknown_sections(&run->session);
-  phase_begin(run, "optimise");
-  optimise_classes(run);
-  phase_done(run);
-  phase_begin(run, "codegen");
-  ok = o->emit == EMIT_IR || generate_classes(run);
-  phase_done(run);
   phase_begin(run, "classes");
-  ok = ok && classes_settle(&run->session, &run->programs);
+  ok = classes_settle(&run->session, &run->programs);
   phase_done(run);
   if (!ok || diags_error_count(run->session.diags) > 0)
     return EXIT_FAILURE;

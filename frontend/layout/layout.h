@@ -24,7 +24,8 @@ void layout_print_routes(const Session *session, FILE *out);
 /* ---- tile_class.c: programs ---------------------------------------------------------------- */
 
 typedef struct {
-  IrModule *ir;
+  const char *source;                    /* the file */
+  IrModule *ir;                          /* with an arena of its own; NULL: gone */
   CodegenResult code;
   uint32_t n_local_colors;
   ImageColorUse local_colors[MAX_COLORS];
@@ -41,9 +42,13 @@ typedef struct {
   uint8_t *blobs;                /* stb_ds */
   Classes *discovery;
 } Programs;
+/* Takes each class whose analysis has found no error.  There may be one for each tile, so it leaves
+ * of the IR what is still needed. */
+typedef void ClassTaker(void *context, ProgramClass *class);
 /* Analyses the layout's programs and finds the classes of tiles, with their IR and the tiles' own
  * data; false after reporting. */
-bool classes_find(Session *session, Programs *programs);
+bool classes_find(Session *session, Programs *programs, ClassTaker *take, void *context);
+void program_class_drop_ir(ProgramClass *class);
 /* When every class has its code: joins classes with equal code, gives each tile its class, and
  * checks the colors that programs configure themselves; false after reporting. */
 bool classes_settle(Session *session, Programs *programs);

@@ -87,6 +87,8 @@ struct Classes {
   NotedNeeds noted;
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
+  ClassTaker *take;
+  void *context;           /* for it */
 };
 
 /* ---- units and groups -------------------------------------------------------------------- */
@@ -451,13 +453,15 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
 {
   Session *session = c->session;
   Sema *s = sema_create(session, c->arena, WHERE_TOP);
-  s->ir = ir_module_create(c->arena, session->options->arch, session->options->fp16);
+  s->ir = ir_module_create(arena_create("a program"), session->options->arch,
+                           session->options->fp16);
   s->layout = session->layout;
   s->tile = &a->env;
   s->setup = setup_create(c->arena);
   ProgramClass class;
   memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
   class.ir = s->ir;
+  class.source = source_path(session->sources, a->unit->ast->file);
   ClassBlob blob = {0};
   bool ok = analyse_program(s, a, &blob);
   lint_held_after_errors(s);
@@ -474,6 +478,8 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
     lint_collect_unused(s, &c->unused);
   setup_destroy(s->setup);
   sema_destroy(s);
+  if (ok)
+    c->take(c->context, &class);
   *index = (uint32_t)arrlenu(c->programs->classes);
   arrput(c->programs->classes, class);
   arrput(c->blobs, blob);
@@ -856,10 +862,11 @@ static bool find_all(Classes *c)
   return ok;
 }
 
-bool classes_find(Session *session, Programs *programs)
+bool classes_find(Session *session, Programs *programs, ClassTaker *take, void *context)
 {
   Classes *c = arena_new(session->arena, Classes);
-  *c = (Classes){.session = session, .programs = programs, .arena = session->arena};
+  *c = (Classes){.session = session, .programs = programs, .arena = session->arena, .take = take,
+                 .context = context};
   programs->discovery = c;
   c->evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
   collect_units(c);
@@ -880,8 +887,17 @@ bool classes_settle(Session *session, Programs *programs)
   return add_local_colors(session, programs) && fabric_check(session, programs);
 }
 
+void program_class_drop_ir(ProgramClass *class)
+{
+  if (class->ir)
+    arena_destroy(class->ir->arena);
+  class->ir = NULL;
+}
+
 void programs_free(Programs *programs)
 {
+  for (size_t i = 0; i < arrlenu(programs->classes); i++)
+    program_class_drop_ir(&programs->classes[i]);
   if (programs->discovery)
     classes_free(programs->discovery);
   arrfree(programs->classes);

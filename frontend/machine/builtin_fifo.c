@@ -94,7 +94,7 @@ static uint32_t fifo_state_global(Sema *s, uint32_t buffer, int64_t offset, cons
 {
   const uint32_t words = FIFO_STATE_WORDS;
   IrGlobalId buffer_ir = sema_global_ir(s, buffer);
-  IrGlobalId id = ir_global_add(s->ir, arena_printf(s->ir->arena, "fifo%u",
+  IrGlobalId id = ir_global_add(s->ir, arena_printf(s->arena, "fifo%u",
                                                     (unsigned)arrlenu(s->setup->fifos)),
                                 2 * words, 2);
   IrGlobal *g = &s->ir->globals[id.raw];

@@ -367,7 +367,7 @@ static Operand limbs_divide(Sema *s, BinaryOp op, PoolId type, Limbs a, Limbs b)
 static IrFuncId division_func(Sema *s, BinaryOp op, PoolId type)
 {
   static const IrType params[] = {IRT_PTR, IRT_PTR, IRT_PTR};
-  const char *name = arena_printf(s->ir->arena, "<runtime>.%s%s%u", is_signed(s, type) ? "" : "u",
+  const char *name = arena_printf(s->arena, "<runtime>.%s%s%u", is_signed(s, type) ? "" : "u",
                                   op == BINARY_DIV ? "div" : "rem", type_bits(s->pool, type));
   for (uint32_t f = 0; f < s->ir->n_funcs; f++)
     if (strcmp(s->ir->funcs[f].name, name) == 0)
