@@ -52,6 +52,19 @@ static Unit left_in_fifo_or(Report *r, uint32_t tile, Unit otherwise)
   return is_end && elements_in_fifo(r, tile) > 0 ? end_unit(END_FIFO_LEFT, tile, 0) : otherwise;
 }
 
+/* A control wavelet has ended the operation that filled a FIFO last, and stays in its queue, where
+ * it ends the next one, too. */
+static Unit kept_from_fifo_or(Report *r, uint32_t tile, Unit otherwise)
+{
+  const InspectTile *t = report_look(r, tile);
+  for (unsigned q = 0; q < MAX_QUEUES; q++) {
+    const InspectQueue *queue = &t->input[q];
+    if (queue->count && queue->head.kept && queue->use.pc == t->record->fifo[true].pc)
+      return end_unit(END_NOBODY_READS, tile, q);
+  }
+  return otherwise;
+}
+
 /* The thread at the other end of the FIFO that a thread waits for. */
 static Unit after_fifo(Report *r, Unit from, const InspectThread *thread)
 {
@@ -67,7 +80,8 @@ static Unit after_fifo(Report *r, Unit from, const InspectThread *thread)
       if (ends_there[k]->kind == VS_FIFO)
         return unit_of(UNIT_THREAD, from.tile, i);
   }
-  return end_unit(END_FIFO, from.tile, from.index);
+  Unit end = end_unit(END_FIFO, from.tile, from.index);
+  return push ? end : kept_from_fifo_or(r, from.tile, end);
 }
 
 static Unit after_thread(Report *r, Unit from)
