@@ -5,28 +5,42 @@
 #include <math.h>
 #include <string.h>
 
-const NodeVarDecl *param_find(const Session *session, const Ast *ast, const char *name)
+const Node *param_find(const Session *session, const Ast *ast, const char *name)
 {
   StrId id = str_intern_z(session->names, name);
-  for (uint32_t i = 0; i < ast->decls.count; i++) {
-    const Node *n = ast->decls.at[i];
-    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind == VAR_PARAM &&
-        str_eq(node_var_decl(n)->name.text, id))
-      return node_var_decl(n);
-  }
+  for (uint32_t i = 0; i < ast->decls.count; i++)
+    if (str_eq(param_name_of(ast->decls.at[i]), id))
+      return ast->decls.at[i];
   return NULL;
 }
 
-bool param_has_type(const Session *session, const NodeVarDecl *decl, const char *name)
+StrId param_name_of(const Node *decl)
 {
-  return decl->type && node_kind(decl->type) == ND_IDENT &&
-         strcmp(str_text(session->names, node_ident(decl->type)->name), name) == 0;
+  if (node_kind(decl) == ND_COLOR_DECL)
+    return node_color_decl(decl)->name.text;
+  bool is_param = node_kind(decl) == ND_VAR_DECL && node_var_decl(decl)->var_kind == VAR_PARAM;
+  return is_param ? node_var_decl(decl)->name.text : STR_NONE;
+}
+
+/* NULL: the declaration names none, or is a `color NAME;`. */
+static const Node *type_of_param(const Node *decl)
+{
+  return node_kind(decl) == ND_VAR_DECL ? node_var_decl(decl)->type : NULL;
+}
+
+bool param_has_type(const Session *session, const Node *decl, const char *name)
+{
+  if (node_kind(decl) == ND_COLOR_DECL)
+    return strcmp(name, "color") == 0;
+  const Node *type = type_of_param(decl);
+  return type && node_kind(type) == ND_IDENT &&
+         strcmp(str_text(session->names, node_ident(type)->name), name) == 0;
 }
 
 /* The 16-bit format that the parameter's type is; FP16_COUNT: it is none. */
-static Fp16Format format_of(const Session *session, const NodeVarDecl *decl)
+static Fp16Format format_of(const Session *session, const Node *decl)
 {
-  const Node *type = decl->type;
+  const Node *type = type_of_param(decl);
   if (type && node_kind(type) == ND_BUILTIN_CALL &&
       strcmp(str_text(session->names, node_builtin_call(type)->name.text), "fp16") == 0)
     return session->options->fp16;
@@ -36,7 +50,7 @@ static Fp16Format format_of(const Session *session, const NodeVarDecl *decl)
   return f;
 }
 
-const char *param_type_too_narrow(const Session *session, const NodeVarDecl *decl, double number)
+const char *param_type_too_narrow(const Session *session, const Node *decl, double number)
 {
   if (param_has_type(session, decl, "f32"))
     return isinf(fp32_to_double(fp32_from_double(number))) ? "f32" : NULL;

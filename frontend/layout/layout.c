@@ -17,12 +17,13 @@ static void report_unknown_param(Session *session, const Ast *ast, const OptionB
   diag_option_unknown_param(session->diags, binding->span, binding->name);
   for (uint32_t i = 0; i < ast->decls.count; i++) {
     const Node *n = ast->decls.at[i];
-    if (node_kind(n) != ND_VAR_DECL)
+    StrId param = param_name_of(n);
+    if (!str_is_none(param))
+      arrput(names, str_text(session->names, param));
+    if (node_kind(n) != ND_VAR_DECL || node_var_decl(n)->var_kind != VAR_CONST)
       continue;
     const char *name = str_text(session->names, node_var_decl(n)->name.text);
-    if (node_var_decl(n)->var_kind == VAR_PARAM)
-      arrput(names, name);
-    else if (node_var_decl(n)->var_kind == VAR_CONST && strcmp(name, binding->name) == 0)
+    if (strcmp(name, binding->name) == 0)
       diag_param_needed(session->diags, node_var_decl(n)->name.span, name);
   }
   const char *near = base_nearest(binding->name, names, arrlenu(names));
@@ -51,7 +52,7 @@ bool layout_read_integer(const char *text, mpz_t number)
 }
 
 /* False after reporting a finite number that would become infinite. */
-static bool check_narrow(Session *session, const OptionBinding *binding, const NodeVarDecl *decl,
+static bool check_narrow(Session *session, const OptionBinding *binding, const Node *decl,
                          double number)
 {
   const char *type = param_type_too_narrow(session, decl, number);
@@ -61,7 +62,7 @@ static bool check_narrow(Session *session, const OptionBinding *binding, const N
 }
 
 static PoolId integer_option(Session *session, const OptionBinding *binding,
-                             const NodeVarDecl *decl, bool is_color, const mpz_t number)
+                             const Node *decl, bool is_color, const mpz_t number)
 {
   bool is_small = wide_is_small(number);
   int64_t small = is_small ? mpz_get_si(number) : -1;
@@ -83,7 +84,7 @@ static PoolId integer_option(Session *session, const OptionBinding *binding,
 
 /* The value in the terms of the parameter's declaration: numbers, 0/1 or true/false for bools,
  * numbers of colors for colors. */
-static PoolId option_value(Session *session, const OptionBinding *binding, const NodeVarDecl *decl,
+static PoolId option_value(Session *session, const OptionBinding *binding, const Node *decl,
                            bool is_color)
 {
   const char *text = binding->value;
@@ -118,7 +119,7 @@ static PoolId option_value(Session *session, const OptionBinding *binding, const
 static void bind_option(Session *session, const Ast *ast, const OptionBinding *binding,
                         bool is_color, BoundParams *bound)
 {
-  const NodeVarDecl *decl = param_find(session, ast, binding->name);
+  const Node *decl = param_find(session, ast, binding->name);
   if (!decl) {
     report_unknown_param(session, ast, binding);
     return;

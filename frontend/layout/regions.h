@@ -77,11 +77,13 @@ typedef struct {
 /* ---- bound_params.c: the parameters of a main file, as they are set ---------------------- */
 
 /* The file's declaration of the parameter; NULL: it has none of the name. */
-const NodeVarDecl *param_find(const Session *session, const Ast *ast, const char *name);
-bool param_has_type(const Session *session, const NodeVarDecl *decl, const char *type);
+const Node *param_find(const Session *session, const Ast *ast, const char *name);
+/* STR_NONE: it declares something else.  `color NAME;` of old releases is a parameter, too. */
+StrId param_name_of(const Node *decl);
+bool param_has_type(const Session *session, const Node *decl, const char *type);
 /* The name of the parameter's type if it has the number, which is finite, only as an infinity;
  * NULL: it has it, or is none of floats. */
-const char *param_type_too_narrow(const Session *session, const NodeVarDecl *decl, double number);
+const char *param_type_too_narrow(const Session *session, const Node *decl, double number);
 
 typedef struct { PoolField *fields; PoolId *values; uint32_t n; } BoundParams;
 /* Room for `most` of them. */

@@ -742,7 +742,7 @@ static bool check_numbers(Session *session, const Ast *ast, const Region *region
   size_t errors = diags_error_count(session->diags);
   for (uint32_t i = 0; i < region->n_params; i++) {
     const RegionParam *param = &region->params[i];
-    const NodeVarDecl *decl = param->is_color ? NULL : param_find(session, ast, param->name);
+    const Node *decl = param->is_color ? NULL : param_find(session, ast, param->name);
     double number = decl ? number_of(session->pool, param->value) : 0;
     const char *type = decl ? param_type_too_narrow(session, decl, number) : NULL;
     if (type)
