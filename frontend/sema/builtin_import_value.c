@@ -3,12 +3,13 @@
  * Numbers must fit their type; an array may be flat if the type has several dimensions; the keys of
  * an object have the form "name:type" with the type of the field. */
 #include "frontend/sema/builtins.h"
+#include "frontend/sema/sema_internal.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { Sema *s; const char *why; } Import;
+typedef struct { Sema *s; Span at; const char *why; } Import;
 
 static PoolId import_value(Import *in, PoolId type, const json_t *json);
 
@@ -69,12 +70,6 @@ static PoolId import_array(Import *in, PoolId type, const json_t *json)
 /* The type that the text after the colon of a key names: a scalar or an array of one. */
 static PoolId key_type(Import *in, const char *text)
 {
-  static const struct { const char *name; uint32_t raw; } types[] = {
-#define T(name, spelling) {spelling, POOL_RAW_##name},
-    WELL_KNOWN_TYPES(T)
-#undef T
-    {"i8", POOL_RAW_I8}, {"i16", POOL_RAW_I16}, {"i32", POOL_RAW_I32}, {"i64", POOL_RAW_I64},
-    {"u8", POOL_RAW_U8}, {"u16", POOL_RAW_U16}, {"u32", POOL_RAW_U32}, {"u64", POOL_RAW_U64}};
   uint32_t dims[4], rank = 0;
   if (*text == '[') {
     do {
@@ -88,12 +83,11 @@ static PoolId key_type(Import *in, const char *text)
     } while (*text == ',');
     text++;
   }
-  for (size_t i = 0; i < ARRAY_COUNT(types); i++)
-    if (strcmp(types[i].name, text) == 0) {
-      PoolId element = {types[i].raw};
-      return rank ? pool_array_type(in->s->pool, dims, rank, element) : element;
-    }
-  return note_failure(in, "a key names an unknown type");
+  PoolId element = scope_predeclared_type(in->s, sema_name(in->s, text));
+  if (pool_is_none(element))
+    return note_failure(in, "a key names an unknown type: known are 'bool', 'color', "
+                            "'comptime_string', the types of numbers and arrays of these");
+  return rank ? pool_array_type(in->s->pool, dims, rank, element) : element;
 }
 
 static PoolId import_struct(Import *in, const json_t *json)
@@ -135,6 +129,11 @@ static PoolId import_value(Import *in, PoolId type, const json_t *json)
     return import_array(in, type, json);
   if (pool_eq(type, POOL(COMPTIME_STRUCT)))
     return import_struct(in, json);
+  if (pool_kind(pool, type) == PK_STRUCT_TYPE) {        /* fields go by their names */
+    PoolId value = import_struct(in, json);
+    return pool_eq(value, POOL(POISON))
+             ? value : sema_coerce(in->s, operand_value(in->s, value), type, in->at).value;
+  }
   if (pool_eq(type, POOL(BOOL)))
     return json_is_boolean(json) ? pool_bool(json_is_true(json))
                                  : note_failure(in, "expected a bool");
@@ -189,15 +188,14 @@ Operand builtin_import_comptime_value(Sema *s, const NodeBuiltinCall *call, Span
   json_t *json = read_json(s, file, at);
   if (!json)
     return operand_poison();
-  Import in = {s, NULL};
-  bool is_struct = pool_kind(s->pool, type) == PK_STRUCT_TYPE;   /* fields go by their names */
-  PoolId value = import_value(&in, is_struct ? POOL(COMPTIME_STRUCT) : type, json);
+  Import in = {s, at, NULL};
+  size_t errors = diags_error_count(s->diags);
+  PoolId value = import_value(&in, type, json);
   json_decref(json);
-  if (pool_eq(value, POOL(POISON))) {
+  if (!pool_eq(value, POOL(POISON)))
+    return operand_value(s, value);
+  if (diags_error_count(s->diags) == errors)
     diag_import_value_shape(s->diags, at, file, type,
                             in.why ? in.why : "the shapes differ");
-    return operand_poison();
-  }
-  Operand result = operand_value(s, value);
-  return is_struct ? sema_coerce(s, result, type, at) : result;
+  return operand_poison();
 }
