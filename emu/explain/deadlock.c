@@ -777,6 +777,7 @@ static Analysis analyse_waits(Engine *engine, const Program *program,
   Analysis a = {.report = report_create(engine, program, out), .question = question};
   a.report.unblocks_expected = question->unblocks_expected;
   a.report.unlaunched = question->unlaunched;
+  a.report.launched = question->launched;
   for_touched(&a, add_threads);
   for_touched(&a, add_command);
   add_streams(&a);

@@ -130,9 +130,11 @@ bool has_no_reader(Report *report, Unit end);
 /* A channel that only control wavelets were to pass: without a data task its id starts blocked, and
  * they wait, too. */
 bool has_no_data_task(Report *report, Unit end);
-/* Where the tile's code unblocks the command stream: in a task, else in an exported function;
- * PC_RETURN: nowhere. */
-uint16_t unblocking_place(const Program *program, const ClassCode *cls);
+/* The tile exports the function, and it may be the one whose launch is not over. */
+bool may_be_launched(const Report *report, uint32_t tile, uint32_t export);
+/* Where the tile's code unblocks the command stream: in a task, else in a function that
+ * may_be_launched; PC_RETURN: nowhere. */
+uint16_t unblocking_place(const Report *report, uint32_t tile);
 /* A route of the tile leads past a data task that has never started. */
 bool passes_idle_task(Report *report, uint32_t tile);
 /* The missed_unblocker is one that the program activates. */

@@ -51,16 +51,23 @@ bool has_no_data_task(Report *r, Unit end)
   return is_data && !program_class(r->program, end.tile)->data_task[end.index];
 }
 
-uint16_t unblocking_place(const Program *program, const ClassCode *cls)
+bool may_be_launched(const Report *r, uint32_t tile, uint32_t export)
 {
+  const ClassCode *cls = program_class(r->program, tile);
+  bool is_other = r->launched && r->launched[tile] != UINT32_MAX && r->launched[tile] != export;
+  return cls->image->bindings[export].present && !is_other &&
+         r->program->image->exports[export].kind == EXPORT_FUNCTION;
+}
+
+uint16_t unblocking_place(const Report *r, uint32_t tile)
+{
+  const ClassCode *cls = program_class(r->program, tile);
   uint16_t at = PC_RETURN;
   for (uint32_t i = 0; i < cls->image->n_tasks && at == PC_RETURN; i++)
     at = class_unblocks(cls, cls->image->tasks[i].entry);
-  for (uint32_t i = 0; i < cls->image->n_bindings && at == PC_RETURN; i++) {
-    const ImageBinding *binding = &cls->image->bindings[i];
-    if (binding->present && program->image->exports[i].kind == EXPORT_FUNCTION)
-      at = class_unblocks(cls, binding->address);
-  }
+  for (uint32_t i = 0; i < cls->image->n_bindings && at == PC_RETURN; i++)
+    if (may_be_launched(r, tile, i))
+      at = class_unblocks(cls, cls->image->bindings[i].address);
   return at;
 }
 

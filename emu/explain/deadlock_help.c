@@ -256,7 +256,7 @@ const char *end_help(Report *r, const Unit *root)
     return "launch() a function that sets the tiles to work before the host waits for what they "
            "send";
   case END_NO_UNBLOCK:
-    if (unblocking_place(r->program, program_class(r->program, root->tile)) != PC_RETURN)
+    if (unblocking_place(r, root->tile) != PC_RETURN)
       return "see what leads to that call: a condition before it may not hold, such as of a "
              "counter that the launch before has moved, or a task has not started";
     return "call unblock_cmd_stream() once per launch, in the last thing that the launched "

@@ -364,16 +364,15 @@ static void print_held_up(Report *r, Unit end)
       print_origins(r, (Unit){.kind = UNIT_END, .tile = end.tile, .index = c});
 }
 
-/* No code of the tile unblocks: what the host can launch, if that is one function. */
+/* No code of the tile unblocks: what was launched, or can be, if that is one function. */
 static void print_no_call(Report *r, uint32_t tile, const ClassCode *cls)
 {
   uint32_t functions = 0, entry = 0;
   for (uint32_t i = 0; i < cls->image->n_bindings; i++) {
-    const ImageBinding *binding = &cls->image->bindings[i];
-    if (!binding->present || r->program->image->exports[i].kind != EXPORT_FUNCTION)
+    if (!may_be_launched(r, tile, i))
       continue;
     functions++;
-    entry = binding->address;
+    entry = cls->image->bindings[i].address;
   }
   fprintf(r->out, ": its code has no call that does");
   if (functions != 1)
@@ -408,7 +407,7 @@ static void print_no_unblock(Report *r, Unit end)
   const ClassCode *cls = program_class(r->program, end.tile);
   report_tile(r, end.tile);
   fprintf(r->out, " has ended all that it had to do without unblocking the command stream");
-  uint16_t at = unblocking_place(r->program, cls);
+  uint16_t at = unblocking_place(r, end.tile);
   if (at == PC_RETURN) {
     print_no_call(r, end.tile, cls);
     return;

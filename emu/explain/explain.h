@@ -35,6 +35,7 @@ typedef struct {
   const uint32_t *unblocks_expected;   /* how often each tile has to unblock its command stream, or
                                           NULL */
   bool unlaunched;              /* as in IdleQuestion */
+  const uint32_t *launched;     /* the same */
 } Report;
 
 Report report_create(Engine *engine, const Program *program, FILE *out);
@@ -132,6 +133,8 @@ typedef struct {
   const uint32_t *short_colors; /* by tile, a bit each: those on which the host waits for words of
                                    the tile; NULL: none */
   bool unlaunched;              /* the host can launch functions, but has launched none yet */
+  const uint32_t *launched;     /* by tile: the function whose launch is not over, its place among
+                                   the exports or UINT32_MAX; NULL: not known */
   bool left_is_error;
   const uint32_t *unblocks_expected;  /* by tile: how often it should have unblocked the command
                                          stream by now; NULL: no operation waits for that */

@@ -446,13 +446,32 @@ static void add_short_colors(const HostSession *s, const Operation *op, uint32_t
       short_colors[tile] |= 1u << op->transfer.target;
 }
 
+/* By tile, the function whose launch is not over: a tile carries out its launches in order. */
+static uint32_t *open_launches(HostSession *s)
+{
+  uint32_t *launched = base_malloc(sizeof *launched * s->program->n_tiles);
+  for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
+    uint32_t open = s->unblocks_expected
+                      ? s->unblocks_expected[tile] - s->ops->unblock_count(s->engine, tile) : 0;
+    launched[tile] = UINT32_MAX;
+    for (size_t i = arrlenu(s->operations); i-- > s->first_open && open;) {
+      const Operation *op = &s->operations[i];
+      if (op->kind == OPERATION_LAUNCH && op->state == OPERATION_ISSUED &&
+          session_binding(s, tile, op->function) && --open == 0)
+        launched[tile] = op->function;
+    }
+  }
+  return launched;
+}
+
 /* Nothing moves and nothing more can be issued. */
 static WseStatus report_stuck(HostSession *s)
 {
   uint32_t *short_colors = base_malloc(sizeof *short_colors * s->program->n_tiles);
   memset(short_colors, 0, sizeof *short_colors * s->program->n_tiles);
+  uint32_t *launched = open_launches(s);
   IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected,
-                           .short_colors = short_colors};
+                           .short_colors = short_colors, .launched = launched};
   const char *why = NULL;
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     const Operation *op = &s->operations[i];
@@ -467,6 +486,7 @@ static WseStatus report_stuck(HostSession *s)
   }
   WseStatus status = session_stuck(s, &question, why);
   free(short_colors);
+  free(launched);
   return status;
 }
 
