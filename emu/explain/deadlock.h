@@ -87,6 +87,8 @@ bool has_teardown_handler(const ClassCode *cls);
 bool lacks_code(Report *report, uint32_t tile, Deed deed);
 /* Where the code that begins at `entry` does it, or PC_RETURN. */
 uint16_t place_of_deed(const ClassCode *cls, uint16_t entry, Deed deed);
+/* A task that has never started and would do it; NULL: none. */
+const ImageTask *missed_task(Report *report, uint32_t tile, Deed deed);
 /* The tile has sent on the color. */
 bool has_sent(Report *report, Unit sender);
 /* The last activations that the tile has lost are those of the blocked task: they have merged

@@ -153,6 +153,21 @@ static bool print_idle_task(Report *r, uint32_t tile)
   return false;
 }
 
+/* What has run may send as well, but has not: it may wait for this one. */
+static void print_missed_sender(Report *r, Unit end)
+{
+  Deed send = {DEED_SEND, end.index};
+  const ImageTask *task = missed_task(r, end.tile, send);
+  if (!task)
+    return;
+  fprintf(r->out, "; ");
+  report_task(r, end.tile, task->kind, task->id);
+  fprintf(r->out, " would");
+  report_outer_place(r, end.tile,
+                     place_of_deed(program_class(r->program, end.tile), task->entry, send));
+  fprintf(r->out, ", but has never started");
+}
+
 static void print_no_sender(Report *r, Unit end)
 {
   fprintf(r->out, "nobody at ");
@@ -162,8 +177,10 @@ static void print_no_sender(Report *r, Unit end)
   fprintf(r->out, " any more");
   if (!print_last_sends(r, end) && lacks_code(r, end.tile, (Deed){DEED_SEND, end.index}))
     fprintf(r->out, "; its program has no operation that does");
-  else if (!has_sent(r, end) && !may_have_sent(r, end))
+  else if (!has_sent(r, end) && !may_have_sent(r, end)) {
     fprintf(r->out, "; nobody there ever has");
+    print_missed_sender(r, end);
+  }
   if (owes_unblock(r, end.tile))
     print_idle_task(r, end.tile);
 }

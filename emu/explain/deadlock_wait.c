@@ -432,12 +432,11 @@ bool lacks_code(Report *r, uint32_t tile, Deed deed)
   return cls != NULL;
 }
 
-/* A task that has never started and would do it; NULL: none. */
-static const ImageTask *missed_task(Report *r, uint32_t tile, Deed deed)
+const ImageTask *missed_task(Report *r, uint32_t tile, Deed deed)
 {
   const ClassCode *cls = program_class(r->program, tile);
   const TileRecord *record = report_look(r, tile)->record;
-  for (uint32_t i = 0; i < cls->image->n_tasks; i++) {
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++) {
     const ImageTask *task = &cls->image->tasks[i];
     if (!record_has_started(record, task->kind, task->id) &&
         place_of_deed(cls, task->entry, deed) != PC_RETURN)
