@@ -403,6 +403,31 @@ void layout_print(const Session *session, FILE *out)
   arena_destroy(arena);
 }
 
+/* ---- exports ------------------------------------------------------------------------------ */
+
+static bool has_export(const Programs *programs, uint32_t export)
+{
+  for (size_t k = 0; k < arrlenu(programs->classes); k++) {
+    const IrModule *m = programs->classes[k].ir;
+    for (uint32_t i = 0; i < m->n_bindings; i++)
+      if (m->bindings[i].export_index == export)
+        return true;
+  }
+  return false;
+}
+
+void layout_check_exports(Session *session, const Programs *programs)
+{
+  const LayoutResult *l = session->layout;
+  for (uint32_t i = 0; i < arrlenu(l->exports); i++) {
+    if (has_export(programs, i))
+      continue;
+    const char *name = str_text(session->names, l->exports[i].name);
+    diag_export_without_symbol(session->diags, l->exports[i].span, name);
+    diag_export_symbol_form(session->diags, l->exports[i].span, name);
+  }
+}
+
 /* ---- --out-routes ------------------------------------------------------------------------ */
 
 enum { ROUTE_COLUMN = 24 };   /* all the ports and a gap */

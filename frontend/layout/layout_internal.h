@@ -10,6 +10,9 @@
 void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width, uint32_t height,
                           Span span);
 
+/* Warns of exports that no tile has, after programs without errors. */
+void layout_check_exports(Session *session, const Programs *programs);
+
 /* ---- fabric_stream.c, fabric_check.c: what tiles send to each other and to the host ---------- */
 
 /* Warns of operations that pack what the host streams. */
