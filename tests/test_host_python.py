@@ -511,6 +511,61 @@ layout {
     assert "help: let the host stream as many words to the tile as it takes" in ran.err
 
 
+# A tile that sends on each word of the host.
+FORWARDER = """
+param memcpy_params: comptime_struct;
+param to: color;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const in_queue = @get_input_queue(2);
+const out_queue = @get_output_queue(3);
+const out = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = to, .output_queue = out_queue });
+const from = sys_mod.MEMCPYH2D_1;
+task forward(value: f32) void { @fmovs(out, value); }
+comptime {
+  @bind_data_task(forward, @get_data_task_id(if (@is_arch("wse3")) in_queue else from));
+  if (@is_arch("wse3")) {
+    @initialize_queue(in_queue, .{ .color = from });
+    @initialize_queue(out_queue, .{ .color = to });
+  }
+}
+"""
+
+
+def test_a_tile_that_awaits_the_next_stream_through_another_is_done(tmp_path):
+    """The data task that forwards has started before, and words of the host start it again."""
+    layout = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
+  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
+const line = @get_color(6);
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "forward.csl", .{ .memcpy_params = memcpy.get_params(0), .to = line });
+  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line,
+                                    .to = @get_color(5) });
+  @set_color_config(0, 0, line, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  @set_color_config(1, 0, line, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+}
+"""
+    (tmp_path / "forward.csl").write_text(FORWARDER)
+    host_run.build(tmp_path, layout, SERVER, params={"W": 2}, channels=1)
+    ran = script(tmp_path, STREAM + """
+        x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
+        r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
+        r.memcpy_d2h(y, 5, 1, 0, 1, 1, 6, **stream)
+        assert (y == x + 1).all()
+        r.stop()
+    """)
+    assert ran.err == ""
+    ran = script(tmp_path, STREAM + """
+        r.memcpy_h2d(4, np.zeros(2, np.float32), 0, 0, 1, 1, 2, **stream)
+        r.stop()
+    """)
+    assert "cause 1: no more words come from the host on color 4 'from', which P0.0 takes" in ran.err
+    assert "nobody at P0.0 sends on color 6 'to': data task" in ran.err
+    assert "with another wavelet" in ran.err
+
+
 def test_a_source_that_is_changed_before_the_copy_is_done(program):
     """The emulator has taken the values by then; the machine may not have."""
     changes = """

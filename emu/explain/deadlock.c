@@ -167,11 +167,13 @@ static bool has_data_task(const Analysis *a, uint32_t tile, unsigned color)
 }
 
 /* A task that has never started stands on the way to the root, so nothing was served this way. */
-static bool passes_doer(const Analysis *a, uint32_t from, uint32_t root)
+static bool passes_idle_doer(Analysis *a, uint32_t from, uint32_t root)
 {
   bool passes = false;
-  for (uint32_t n = from; n != root; n = a->nodes[n].next)
-    passes |= a->nodes[n].unit.kind == UNIT_DOER;
+  for (uint32_t n = from; n != root; n = a->nodes[n].next) {
+    Unit unit = a->nodes[n].unit;
+    passes |= unit.kind == UNIT_DOER && !doer_has_started(&a->report, unit);
+  }
   return passes;
 }
 
@@ -182,7 +184,7 @@ static bool leads_to_host(Analysis *a, Unit unit)
   uint32_t first = node_of(a, unit), node = find_root(a, first);
   Unit root = a->nodes[node].unit;
   if (root.end == END_HOST)
-    return !passes_doer(a, first, node);
+    return !passes_idle_doer(a, first, node);
   if (root.end != END_NO_SENDER || a->nodes[node].asked || !has_sent(&a->report, root))
     return a->nodes[node].leads_to_host;
   a->nodes[node].asked = true;

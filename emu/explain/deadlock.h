@@ -20,7 +20,8 @@ typedef enum {
   UNIT_SENDER,                  /* a color that should come into a router */
   UNIT_COMMAND,                 /* a tile that has not unblocked the command stream */
   UNIT_STREAM,                  /* a color on which the host waits for words of the tile */
-  UNIT_DOER,                    /* a task that has never started: its place among the class' */
+  UNIT_DOER,                    /* a task that has never started, or a data task that would start
+                                   again: its place among the class' */
   UNIT_END,
 } UnitKind;
 
@@ -74,6 +75,8 @@ typedef struct {
 
 bool finite_wait(const InspectThread *thread);
 Unit unit_of(UnitKind kind, uint32_t tile, unsigned index);
+/* Has the task of a UNIT_DOER started before? */
+bool doer_has_started(Report *report, Unit doer);
 /* What has to move before the unit can. */
 Unit unit_after(Report *report, Unit from);
 /* A data task that has never started although a route of its color, on which others send, leads to

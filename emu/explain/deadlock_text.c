@@ -514,7 +514,7 @@ static void print_doer(Report *r, Unit doer)
   report_task(r, doer.tile, task->kind, task->id);
   fprintf(r->out, " would");
   report_outer_place(r, doer.tile, place_of_deed(cls, task->entry, doer.deed));
-  fprintf(r->out, ", but has never started");
+  fprintf(r->out, doer_has_started(r, doer) ? ", with another wavelet" : ", but has never started");
 }
 
 static void print_not_launched(Report *r, Unit end)

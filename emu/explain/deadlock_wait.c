@@ -498,7 +498,13 @@ static Unit flushed_queue(Report *r, uint32_t tile, Unit otherwise)
   return missed_doer_or(r, tile, DEED_FLUSH, 0, otherwise);
 }
 
-/* What would start the task that has never started. */
+bool doer_has_started(Report *r, Unit doer)
+{
+  const ImageTask *task = &program_class(r->program, doer.tile)->image->tasks[doer.index];
+  return record_has_started(report_look(r, doer.tile)->record, task->kind, task->id);
+}
+
+/* What would start the task. */
 static Unit after_doer(Report *r, Unit from)
 {
   const ClassCode *cls = program_class(r->program, from.tile);
@@ -748,6 +754,32 @@ static bool waits_at_closed_side(Report *r, Unit at)
   return false;
 }
 
+/* The only code of the tile that sends on the color is a data task, which sends again when another
+ * wavelet starts it. */
+static Unit forwarder_or(Report *r, Unit at, Unit otherwise)
+{
+  const ClassCode *cls = program_class(r->program, at.tile);
+  Deed send = {DEED_SEND, at.index};
+  uint32_t senders = 0, last = 0;
+  if (otherwise.end != END_NO_SENDER || !has_sent(r, at))
+    return otherwise;
+  for (uint32_t i = 0; cls && i < cls->image->n_bindings; i++) {
+    const ImageBinding *function = function_at(r, cls, i);
+    if (function && place_of_deed(cls, function->address, send) != PC_RETURN)
+      return otherwise;
+  }
+  for (uint32_t i = 0; cls && i < cls->image->n_tasks; i++)
+    if (place_of_deed(cls, cls->image->tasks[i].entry, send) != PC_RETURN) {
+      senders++;
+      last = i;
+    }
+  if (senders != 1 || cls->image->tasks[last].kind != TASK_DATA)
+    return otherwise;
+  Unit doer = unit_of(UNIT_DOER, at.tile, last);
+  doer.deed = send;
+  return after_doer(r, doer).kind == UNIT_RECEIVER ? doer : otherwise;
+}
+
 /* What may come to send on the color later, although nothing of it waits to be sent. */
 static Unit later_sender(Report *r, Unit at, Unit otherwise)
 {
@@ -786,7 +818,7 @@ static Unit after_sender(Report *r, Unit from)
       why = next;
   }
   if (ramp)
-    return later_sender(r, from, why);
+    return forwarder_or(r, from, later_sender(r, from, why));
   return waits_at_closed_side(r, from) ? end_unit(END_CLOSED, from.tile, from.index) : why;
 }
 
