@@ -44,6 +44,16 @@ static Span note_calls(Sema *s)
   return last;
 }
 
+void sema_note_comptime_call(Sema *s)
+{
+  Span outermost = {0, 0};
+  for (const Frame *f = s->now.frame; f != NULL && !f->is_declaration; f = f->up)
+    if (f->called_at.off != 0)
+      outermost = f->called_at;
+  if (outermost.off != 0 && s->now.where == WHERE_TOP)
+    diag_called_at_comptime(s->diags, outermost);
+}
+
 static bool is_outside(const Sema *s, Span at)
 {
   const Session *session = s->session;

@@ -445,6 +445,8 @@ void sema_note_alike(Sema *s, PoolId expected, PoolId found, Span span);
 /* A note under the error reported last: where the name that the operand was written with is
  * declared. */
 void sema_note_declared(Sema *s, const Operand *o);
+/* The call by which a comptime block has come to the function whose code is reached, if any. */
+void sema_note_comptime_call(Sema *s);
 
 /* ---- sema_decl.c, sema_call.c, sema_emit.c: declarations and calls ----------------------- */
 

@@ -552,6 +552,7 @@ void sema_store(Sema *s, Operand target, Operand value, Span span)
   if (!sema_emits(s)) {
     diag_store_at_comptime(s->diags, target.span, place_text(s, &target));
     sema_note_declared(s, &target);
+    sema_note_comptime_call(s);
     return;
   }
   value = sema_coerce(s, value, target.type, span);
