@@ -442,8 +442,26 @@ static const char *first_help(const Habit *habits, size_t n, const Parser *p, co
   return NULL;
 }
 
-/* What stands outside of functions, and the step of a loop. */
+/* `k // 2;` and the next line: the rest of the statement is a comment. */
+static bool is_floor_division(const Parser *p, const Token *before, const Token *found)
+{
+  size_t length;
+  const char *text = source_text(p->sources, p->ast->file, &length);
+  if (!before || before->line == found->line)
+    return false;
+  size_t at = before->span.off + before->span.len - source_base(p->sources, p->ast->file);
+  while (at < length && (text[at] == ' ' || text[at] == '\t'))
+    at++;
+  size_t end = at;
+  while (end < length && text[end] != '\n' && text[end] != '\r')
+    end++;
+  return end - at > 3 && text[at] == '/' && text[at + 1] == '/' && text[end - 1] == ';';
+}
+
+/* What stands outside of functions, the step of a loop, and what a comment hides. */
 static const Habit outer_habits[] = {
+  {is_floor_division, "'//' starts a comment; integers are divided by '/', which gives a whole "
+                      "quotient"},
   {is_second_step, "behind ':' stands one assignment, 'while (CONDITION) : (i += 1) { ... }'; "
                    "others are the last statements of the body"},
   {is_call_at_top, "calls outside of functions stand in 'comptime { ... }', those that make the "
