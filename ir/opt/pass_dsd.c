@@ -496,15 +496,32 @@ static void put_set(Keeper *k, uint32_t block, uint32_t *at, uint8_t field, DsrF
   put_at(k, block, at, &set);
 }
 
+/* What pass strength makes of an element's address: a parameter of the head that each turn moves by
+ * a constant.  Gives where it starts. */
+static bool is_moving_address(const Loop *l, IrValue v, IrValue *start)
+{
+  const IrInsn *param = opt_insn(l->f, v);
+  if (param->op != IR_PARAM || param->u.param.block.raw != l->head)
+    return false;
+  const IrInsn *next = opt_insn(l->f, l->around->args[param->u.param.index]);
+  if (next->op != IR_ptr_add || !ir_value_eq(next->args[0], v) ||
+      !opt_is_const(l->f, next->args[1]))
+    return false;
+  *start = l->entering->args[param->u.param.index];
+  return true;
+}
+
 /* Is the word of a turn known when the loop is straight code? */
 static bool is_known_in_turn(const Loop *l, IrValue v)
 {
   const IrInsn *insn = opt_insn(l->f, v);
   Linear sum = {.constant = 0};
-  while (insn->op == IR_ptr_add) {
-    if (!opt_linear_add(l, &sum, insn->args[1]))
-      return false;
-    v = insn->args[0];
+  while (insn->op == IR_ptr_add || is_moving_address(l, v, &v)) {
+    if (insn->op == IR_ptr_add) {
+      if (!opt_linear_add(l, &sum, insn->args[1]))
+        return false;
+      v = insn->args[0];
+    }
     insn = opt_insn(l->f, v);
   }
   bool is_sum = insn->op == IR_global_addr || opt_linear_add(l, &sum, v);
