@@ -18,6 +18,19 @@ def cluster_images(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def checks(tmp_path):
+    """Stands for the Claims of a claim whose functions a test shares: what misses its bound fails."""
+    class Failing(harness.claim("claims").Checks):
+        def __init__(self):
+            self.scratch = tmp_path
+
+        def check(self, name, value, bound, holds, unit=""):
+            assert holds, f"{name}: value {value} {unit}, bound {bound} {unit}"
+
+    return Failing()
+
+
 def pytest_addoption(parser):
     parser.addoption("--debug-build", action="store_true",
                      help="run the sanitized programs of build/debug instead of build/release")

@@ -10,12 +10,14 @@ shows the command line and what the program wrote. The programs are those of bui
 environment variable WSE_BIN names another folder, pytest's --debug-build takes build/debug.
 """
 import functools
+import importlib.util
 import json
 import os
 import re
 import shlex
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,6 +131,19 @@ def commit_seed():
 def commit_random(purpose):
     """Random numbers that another commit draws differently."""
     return numpy.random.default_rng([commit_seed(), *purpose.encode()])
+
+
+@functools.cache
+def claim(name):
+    """The module of tests/claims/NAME.py, for a test that shares its functions.  It is found by its
+    path, as a helper of the tests may have the same name."""
+    folder = ROOT / "tests" / "claims"
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    spec = importlib.util.spec_from_file_location(f"claim_{name}", folder / f"{name}.py")
+    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def load_npy(path):

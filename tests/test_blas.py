@@ -39,6 +39,15 @@ def test_operands_have_the_lengths_of_their_operations(tmp_path, case):
     check(tmp_path, case, seed=1, emu=("--check=lengths",))
 
 
+def test_random_products(tmp_path):
+    """The short form of the claim gemm_shapes."""
+    shapes, right = harness.claim("gemm_shapes"), 0
+    for i in range(10):
+        case = shapes.random_case(harness.commit_random(f"product {i}"))
+        right += shapes.outcome(tmp_path, case, i) == "right"
+    assert right > 2
+
+
 # gemm_summa_block, gemm_summa, gemm_master_block and gemm_master of <blas/layout>.
 BY_NAME = [
     Case(1, 1, 1, 1, 1, algorithm=SUMMA), Case(13, 9, 7, 3, 2, algorithm=SUMMA),
@@ -303,6 +312,27 @@ def test_streamed_panels_that_do_not_fit_on_the_feeder(tmp_path, N, over):
         "M": 2, "N": N, "K": 352, "width": 1, "height": 21, "scaled": 1, "algorithm": MASTER_BLOCK,
         "streamed": 1})
     assert f"{over} bytes more than a tile has" in done.err
+
+
+def drawn_row(purpose):
+    return gemm_table.ROWS[int(harness.commit_random(purpose).integers(len(gemm_table.ROWS)))]
+
+
+def is_on_the_page(line, name):
+    return gemm_table.table_of([line]).splitlines()[0] in gemm_table.on_the_page(name).splitlines()
+
+
+def test_a_row_of_the_page_is_what_the_product_takes(tmp_path):
+    """The short form of the claim gemm_table."""
+    _, _, line, of_limits = harness.claim("gemm_table").lines_of(drawn_row("row of gemm"), tmp_path)
+    assert is_on_the_page(line, "gemm"), line
+    assert is_on_the_page(of_limits, "limits"), of_limits
+
+
+def test_a_row_of_the_paper_is_near_what_it_published(tmp_path, checks):
+    """The short form of the claim gemm_published."""
+    line = harness.claim("gemm_published").check_row(checks, drawn_row("row of the paper"), tmp_path)
+    assert is_on_the_page(line, "published"), line
 
 
 def test_one_more_operation_costs_its_groups(tmp_path):

@@ -236,6 +236,14 @@ def test_vectors(arch, element, n, tiles):
     assert wse_blas.nrm2(x, **options).value == pytest.approx(numpy.linalg.norm(x), rel=1e-6)
 
 
+def test_random_calls_with_vectors():
+    """The short form of the claim blas_vectors."""
+    vectors = harness.claim("blas_vectors")
+    for i in range(8):
+        call = vectors.Call(harness.commit_random(f"call with vectors {i}"))
+        assert call.check(wse_blas) > 0, call
+
+
 def test_vectors_larger_than_the_tiles():
     A, x, y = draw(260, 1, 90)[0], vector(90), vector(260)
     one = {"tiles": (1, 1), "element": "f32"}

@@ -47,6 +47,18 @@ def divides(case):
     return case.M % case.height == 0 and case.N % case.width == 0 and case.K % case.width == 0
 
 
+def outcome(folder, case, seed):
+    """Whether it is right, or too large for the tiles' memory; raises if it is wrong, or refused for
+    another reason."""
+    try:
+        blas_run.check(folder, case, seed=seed)
+    except AssertionError as failure:
+        if any(text in str(failure) for text in REFUSALS):
+            return "refused"
+        raise
+    return "right"
+
+
 def main():
     claims = Claims()
     seed = commit_seed()
@@ -57,16 +69,13 @@ def main():
         folder = claims.scratch / str(i)
         folder.mkdir()
         try:
-            blas_run.check(folder, case, seed=i)
+            return outcome(folder, case, i), case
         except AssertionError as failure:
-            if any(text in str(failure) for text in REFUSALS):
-                return "refused", case
             print(f"product {i}: {failure}"[:3000], flush=True)
             return "wrong", case
         finally:
             for path in folder.glob("*"):
                 path.unlink()
-        return "right", case
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(one, range(FIRST, FIRST + SHAPES)))
@@ -79,4 +88,5 @@ def main():
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
