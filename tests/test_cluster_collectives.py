@@ -69,6 +69,24 @@ def test_the_model_agrees(operation, arch, wafers, channels, buffers, packet, le
     assert abs(result.cycles / predicted - 1) < 0.2
 
 
+MODEL = harness.claim("cluster_model")
+
+
+@pytest.mark.parametrize("level, measure", [
+    ("between hubs", MODEL.measure),
+    # An all-to-all over all tiles takes seconds.
+    ("over all tiles", lambda random: MODEL.measure_tiles(random, MODEL.NAMES.keys() - {"all_to_all"}))],
+    ids=MODEL.LARGEST_ERROR)
+def test_the_models_agree_at_random_shapes(level, measure):
+    """The short form of the claim cluster_model."""
+    for i in range(4):
+        try:
+            ratio, shape = measure(harness.commit_random(f"model {level} {i}"))
+        except wse_cluster.ClusterError:
+            continue              # it does not fit
+        assert abs(ratio - 1) <= MODEL.LARGEST_ERROR[level], shape
+
+
 def test_a_line_has_a_reduce_scatter_of_its_own():
     """A link carries a block for each wafer behind it, not all blocks there and back."""
     cluster = wse_cluster.Cluster(5, wraps=False, channels=1, latency=40, packet_words=64)

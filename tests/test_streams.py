@@ -456,6 +456,16 @@ def test_a_steady_barrier_takes_what_the_model_says_whichever_tile_comes_last(tm
         assert cycles == {int(model)} or width * height == 1, (width, height)
 
 
+SKEW = harness.claim("collectives_skew")
+
+
+@pytest.mark.parametrize("kind", SKEW.KINDS, ids=lambda kind: streams.KINDS[kind])
+def test_tiles_that_come_at_random_times(checks, kind):
+    """The short form of the claim collectives_skew, on one machine, another one with each commit."""
+    arch = str(harness.commit_random(f"skew {kind}").choice(["wse2", "wse3"]))
+    SKEW.check_kind(checks, arch, kind)
+
+
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 def test_a_steady_barrier_may_have_its_root_on_any_tile(tmp_path, arch):
     """And tiles may come within a few cycles, so that words for one tile come together."""

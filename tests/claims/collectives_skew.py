@@ -160,4 +160,5 @@ def main():
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
