@@ -1,4 +1,5 @@
 """The table of cycles and bytes: what the programs cost now, and no level costs more cycles."""
+import random
 import sys
 
 import harness
@@ -9,6 +10,14 @@ import table  # noqa: E402
 
 def test_the_table_is_what_the_programs_cost():
     assert table.TABLE.read_text() == table.table()
+
+
+def test_samples_of_any_size_are_not_slower_at_O2(tmp_path, checks):
+    """The short form of the claim levels."""
+    levels = harness.claim("levels")
+    found = levels.random_sizes(tmp_path, random.Random(harness.commit_seed()), each=3,
+                                without=levels.SLOWER_AT_TIMES)
+    levels.check(checks, "samples at random sizes", found)
 
 
 def test_no_level_is_slower_than_the_one_below():

@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 import harness
+import token_mutants
 
 # Those with programs: job scripts for clusters have none.
 SAMPLES = sorted(p.parent.name for p in harness.SAMPLES.glob("*/README.md")
@@ -46,6 +47,21 @@ def test_output_is_as_expected(sample, tmp_path):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(out)
     assert out == golden.read_text()
+
+
+# Each runs the commands of its README; a sort of keys by a network takes seconds.
+QUICK = [sample for sample in token_mutants.samples() if sample.folder.parent.name != "npb"]
+
+
+@pytest.mark.parametrize("sample", QUICK, ids=[sample.folder.name for sample in QUICK])
+def test_engines_and_threads_agree(sample, tmp_path):
+    """The short form of the claim engines: a machine and a level, others with each commit."""
+    engines, draw = harness.claim("engines"), harness.commit_random(f"engines {sample.folder.name}")
+    harness.cslc(*sample.args, draw.choice(["-O0", "-O1", "-O2"]), f"--arch={draw.choice(ARCHS)}",
+                 "-o", tmp_path / "p.bin", cwd=sample.folder)
+    reference, *others = [engines.run_by_host(sample, tmp_path / "p.bin", tmp_path, *way)
+                          for way in engines.WAYS]
+    assert reference[0] and all(other == reference for other in others)
 
 
 def printed(tmp_path, sample, arch, params, symbol, level="-O1"):

@@ -16,6 +16,7 @@ import token_mutants
 
 SEEDS = int(os.environ.get("ENGINES_SEEDS", "2000"))
 STREAMS = int(os.environ.get("ENGINES_STREAMS", "10000"))
+WAYS = ("--engine=reference",), ("--engine=fast",), ("--engine=fast", "--threads=3")
 
 
 def compare(images=(), seeds=1, streams=1):
@@ -37,7 +38,7 @@ def host_actions(sample):
     folders = (sample.folder, *sample.folder.parents)
     readme = next(f / "README.md" for f in folders if (f / "README.md").exists())
     text = readme.read_text().replace("\\\n", " ")
-    found = re.search(r"^wse-emu \S+\.bin (.*)$", text, re.M)
+    found = re.search(r"^wse-emu \S+\.bin(.*)$", text, re.M)
     return [a for a in shlex.split(found[1]) if not a.startswith(("--stats", "--trace"))]
 
 
@@ -55,8 +56,7 @@ def compare_by_host(claims, sample, images):
     """Programs that a host drives run from the command line, as their README says."""
     events = 0
     for image in images:
-        runs = [run_by_host(sample, image, claims.scratch, *engine) for engine in (
-            ("--engine=reference",), ("--engine=fast",), ("--engine=fast", "--threads=3"))]
+        runs = [run_by_host(sample, image, claims.scratch, *way) for way in WAYS]
         events += runs[0][0].count("\n")
         if any(run != runs[0] for run in runs):
             return False
@@ -101,4 +101,5 @@ def main():
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
