@@ -2,12 +2,14 @@
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 
 import pytest
 
 import harness
+import token_mutants
 from language_client import Client, apply, path_of, units
 
 GEMV = harness.SAMPLES / "gemv"
@@ -539,6 +541,21 @@ def test_rename_of_a_field_is_refused(client, tmp_path, extra, why):
         "textDocument": {"uri": doc.uri}, "position": doc.place("first: u16", 1),
         "newName": "begin"})
     assert why in answer["error"]["message"]
+
+
+def test_random_renames_keep_a_sample(tmp_path):
+    """The short form of the claim rename: the same program, but for the names."""
+    rename = harness.claim("rename")
+    choice = random.Random(harness.commit_seed())
+    sample = choice.choice([s for s in token_mutants.samples() if s.folder.parent == harness.SAMPLES])
+    copy, scratch = tmp_path / "copy", tmp_path / "scratch"
+    shutil.copytree(sample.folder, copy)
+    (copy / "commands.sh").write_text(shlex.join(["cslc", *sample.args]) + "\n")
+    scratch.mkdir()
+    renaming = rename.rename_at_random(copy, choice, 2)
+    assert renaming.done.total() >= 4, (sample.folder, renaming.refused)
+    assert rename.is_same(sample.folder, copy, sample.args, scratch, renaming.old_names), (
+        sample.folder, renaming.old_names)
 
 
 def test_names_of_the_library_are_not_renamed(client, project):

@@ -50,6 +50,15 @@ def declarations(text):
     return found
 
 
+def rename_at_random(folder, choice, number):
+    """So many declarations of each kind, in all files of the folder."""
+    with Client() as client:
+        renaming = Renaming(client, sorted(folder.rglob("*.csl")), choice)
+        for kind in KINDS:
+            renaming.rename_some(kind, number)
+    return renaming
+
+
 class Renaming:
     """Random renames in the copy of a program, which one session of the server has open."""
 
@@ -129,10 +138,7 @@ def check_program(claims, folder, choice):
     scratch = claims.scratch / "copy"
     shutil.rmtree(scratch, ignore_errors=True)
     copy = copied(folder, scratch)
-    with Client() as client:
-        renaming = Renaming(client, sorted(scratch.rglob("*.csl")), choice)
-        for kind in KINDS:
-            renaming.rename_some(kind, int(os.environ.get("RENAMES", "3")))
+    renaming = rename_at_random(scratch, choice, int(os.environ.get("RENAMES", "3")))
     same = (all(is_same(folder, copy, words, claims.scratch, renaming.old_names)
                 for words in calls)
             if calls else runs_the_same(claims, folder, copy, scripts))
@@ -161,4 +167,5 @@ def main():
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
