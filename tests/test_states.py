@@ -2,7 +2,10 @@
 engine, with threads and processes, from the command line and from host scripts; and files that are
 no states, or not of this run, are errors."""
 import json
+import random
 import re
+import time
+from collections import Counter
 
 import pytest
 
@@ -76,6 +79,19 @@ def test_the_time_stamp_counter_goes_on(way, tmp_path):
     stop_at(image, args, whole[1]["cycles"] - int(low) // 2, state, WAYS[way])
     for other in WAYS.values():
         assert shown(image, [*args, *other, f"--load-state={state}"], tmp_path) == whole
+
+
+@pytest.mark.parametrize("kind", ["wse-emu", "script"])
+def test_a_killed_run_goes_on_from_its_state(kind, tmp_path):
+    """The short form of the claim state_restarts."""
+    runs = harness.claim("state_restarts").Runs(
+        tmp_path, random.Random(f"{harness.commit_seed()} {kind}"), {kind: (5, 4, 2)}, {kind: 100000})
+    begin = time.monotonic()
+    whole, tally = runs.outcome(kind), Counter(slowest=0)
+    seconds = time.monotonic() - begin
+    for _ in range(3):
+        runs.kill_and_restart(kind, seconds, whole, tally)
+    assert tally["killed"] and tally["states"] and not tally["different"], tally
 
 
 def test_a_state_of_a_state(tmp_path):

@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import random
 import re
 import sys
 
@@ -258,6 +259,14 @@ def test_a_table_does_not_replace_the_file_of_its_sweep(folder):
     told = run(folder, "s.json", "--out=./s.json", expect=2).err
     assert "would replace the file that describes the sweep" in told
     assert json.loads((folder / "s.json").read_text()) == LINE
+
+
+def test_a_killed_sweep_goes_on(tmp_path, checks):
+    """The short form of the claim sweep_kills."""
+    sweep = harness.claim("sweep_kills").Sweep(tmp_path, random.Random(harness.commit_seed()), 24)
+    for _ in range(3):
+        sweep.kill_once(1)
+    sweep.finish(checks)
 
 
 # ---- processes --------------------------------------------------------------------------------

@@ -72,6 +72,13 @@ def outcome(processes, options):
     return out, cluster_run.stable(harness.stats(claims.scratch / "s.json"))
 
 
+def wait_for_state(process, state):
+    """Until there is one, or the run has ended: how long processes take to start depends on the
+    machine."""
+    while process.poll() is None and not state.exists():
+        time.sleep(0.005)
+
+
 def emulators(process, processes):
     if not processes:
         return [process.pid]
@@ -91,7 +98,11 @@ def check_kills(processes):
     for _ in range(MOMENTS[processes]):
         state.unlink(missing_ok=True)
         process = start(processes, saving)
-        time.sleep(draw.uniform(0.1, 0.85) * seconds)
+        if draw.random() < 0.75:
+            wait_for_state(process, state)
+            time.sleep(draw.uniform(0, 0.5) * seconds)
+        else:
+            time.sleep(draw.uniform(0.1, 0.85) * seconds)
         pids = emulators(process, processes)
         if pids and process.poll() is None:
             os.kill(draw.choice(pids), signal.SIGKILL)

@@ -13,14 +13,11 @@ import time
 from claims import Claims, commit_seed, harness
 import ranks_run
 
-claims = Claims()
-draw = random.Random(commit_seed())
 MOMENTS = 20
 # Three processes on two cores are slow, since they meet in each cycle of so few tiles.
 ROUNDS = {"wse-emu": (45, 30, 15), "mpirun": (6, 4, 2), "script": (45, 30, 15)}
 EVERY = {"wse-emu": 5000000, "mpirun": 500000, "script": 5000000}
-
-(claims.scratch / "layout.csl").write_text("""
+FILES = {"layout.csl": """
 const ring = @get_color(0);
 layout {
   @set_rectangle(2, 6);
@@ -32,8 +29,7 @@ layout {
   @export_name("main", fn(u16)void);
   @export_name("state", [*]u32, true);
 }
-""")
-(claims.scratch / "pe.csl").write_text("""
+""", "pe.csl": """
 param sends: bool;
 const ring = @get_color(0);
 const to = @get_dsd(fabout_dsd, .{ .fabric_color = ring, .extent = 1,
@@ -62,8 +58,7 @@ comptime {
   @export_symbol(main);
   @export_symbol(state_ptr, "state");
 }
-""")
-(claims.scratch / "run.py").write_text("""
+""", "run.py": """
 import sys
 import numpy as np
 from cerebras.sdk.runtime.sdkruntimepybind import MemcpyDataType, MemcpyOrder, SdkRuntime
@@ -77,81 +72,92 @@ for rounds in map(int, sys.argv[2:]):
                  order=MemcpyOrder.ROW_MAJOR, data_type=MemcpyDataType.MEMCPY_32BIT)
     print(words, flush=True)
 r.stop()
-""")
-image = claims.scratch / "p.bin"
-harness.compile(claims.scratch / "layout.csl", image)
-STATE, STATS = claims.scratch / "state", claims.scratch / "s.json"
-def command_of(kind, options):
-    """The command, and what it needs in its environment."""
-    a, b, c = ROUNDS[kind]
-    emu = [harness.tool("wse-emu"), image, f"--launch=main({a})", "--print=state:1",
-           f"--launch=main({b})", f"--d2h=state:1={claims.scratch}/state.npy",
-           f"--launch=main({c})", "--print=state:1", *options.split()]
-    if kind == "mpirun":
-        return ranks_run.command(3, *emu), ranks_run.ENVIRONMENT
-    if kind == "script":
-        return [harness.tool("cs_python"), "run.py", image, *ROUNDS[kind]], {"WSE_ARGS": options}
-    return emu, {}
+"""}
 
 
-def saving(kind):
-    return f"--save-state={STATE} --save-every={EVERY[kind]} --stats={STATS}"
+class Runs:
+    """Runs of the program, started in each of the ways of ROUNDS, by default as long as these say."""
+
+    def __init__(self, folder, draw, rounds=None, every=None):
+        self.folder, self.draw = folder, draw
+        self.rounds, self.every = rounds or ROUNDS, every or EVERY
+        for name, text in FILES.items():
+            (folder / name).write_text(text)
+        self.image, self.state, self.stats = folder / "p.bin", folder / "state", folder / "s.json"
+        harness.compile(folder / "layout.csl", self.image)
+
+    def command(self, kind, options):
+        """The command, and what it needs in its environment."""
+        a, b, c = self.rounds[kind]
+        emu = [harness.tool("wse-emu"), self.image, f"--launch=main({a})", "--print=state:1",
+               f"--launch=main({b})", f"--d2h=state:1={self.folder}/state.npy",
+               f"--launch=main({c})", "--print=state:1", *options]
+        if kind == "mpirun":
+            return ranks_run.command(3, *emu), ranks_run.ENVIRONMENT
+        if kind == "script":
+            return ([harness.tool("cs_python"), "run.py", self.image, a, b, c],
+                    {"WSE_ARGS": " ".join(options)})
+        return emu, {}
+
+    def saving(self, kind):
+        return [f"--save-state={self.state}", f"--save-every={self.every[kind]}"]
+
+    def start(self, kind, options):
+        command, env = self.command(kind, [*options, f"--stats={self.stats}"])
+        return subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True,
+                                stderr=subprocess.PIPE, cwd=self.folder, start_new_session=True,
+                                env={**os.environ, **env})
+
+    def outcome(self, kind, options=()):
+        process = self.start(kind, options)
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        array = self.folder / "state.npy"
+        return (out, ranks_run.stats_of(self.stats),
+                array.read_bytes() if kind != "script" else b"")
+
+    def wait_for_state(self, process):
+        """Until there is one, or the run has ended: how long processes take to start depends on the
+        machine."""
+        while process.poll() is None and not self.state.exists():
+            time.sleep(0.005)
+
+    def kill_and_restart(self, kind, seconds, whole, tally):
+        """seconds: how long a run takes; whole: what it shows."""
+        self.state.unlink(missing_ok=True)
+        options = self.saving(kind)
+        process = self.start(kind, options)
+        if self.draw.random() < 0.75:
+            self.wait_for_state(process)
+            time.sleep(self.draw.uniform(0, 0.5) * seconds)
+        else:
+            time.sleep(self.draw.uniform(0.1, 0.85) * seconds)
+        pids = ranks_run.emulators_of(process.pid) if kind == "mpirun" else [process.pid]
+        if pids and process.poll() is None:
+            os.kill(self.draw.choice(pids), signal.SIGKILL)
+            tally["killed"] += 1
+        begin = time.monotonic()
+        _, err = process.communicate(timeout=60)
+        tally["slowest"] = max(tally["slowest"], time.monotonic() - begin)
+        tally["quiet"] += process.returncode == 0 or (kind == "mpirun" and not err.strip())
+        if self.state.exists():
+            options.append(f"--load-state={self.state}")
+            tally["states"] += 1
+        tally["different"] += self.outcome(kind, options) != whole
 
 
-def start(kind, options):
-    command, env = command_of(kind, options)
-    return subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True,
-                            stderr=subprocess.PIPE, cwd=claims.scratch, start_new_session=True,
-                            env={**os.environ, **env})
-
-
-def outcome(kind, options):
-    process = start(kind, options)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    stats = {k: v for k, v in json.loads(STATS.read_text()).items() if k not in ranks_run.OWN_KEYS}
-    array = claims.scratch / "state.npy"
-    return out, stats, array.read_bytes() if kind != "script" else b""
-
-
-def workers_of(process):
-    """The emulator's processes under mpirun."""
-    listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(process.pid)],
-                            capture_output=True, text=True).stdout.split("\n")
-    return [int(line.split()[0]) for line in listed if "wse-emu" in line]
-
-
-def kill_and_restart(kind, seconds, whole, tally):
-    STATE.unlink(missing_ok=True)
-    options = saving(kind)
-    process = start(kind, options)
-    time.sleep(draw.uniform(0.1, 0.85) * seconds)
-    pids = workers_of(process) if kind == "mpirun" else [process.pid]
-    if pids and process.poll() is None:
-        os.kill(draw.choice(pids), signal.SIGKILL)
-        tally["killed"] += 1
+def check(claims, runs, kind):
     begin = time.monotonic()
-    _, err = process.communicate(timeout=60)
-    tally["slowest"] = max(tally["slowest"], time.monotonic() - begin)
-    tally["quiet"] += process.returncode == 0 or (kind == "mpirun" and not err.strip())
-    if STATE.exists():
-        options += f" --load-state={STATE}"
-        tally["states"] += 1
-    tally["different"] += outcome(kind, options) != whole
-
-
-for kind in ("wse-emu", "mpirun", "script") if ranks_run.is_possible() else ("wse-emu", "script"):
-    begin = time.monotonic()
-    whole = outcome(kind, f"--stats={STATS}")
+    whole = runs.outcome(kind)
     seconds = time.monotonic() - begin
     begin = time.monotonic()
-    claims.equals(f"{kind}: a run with states has the same outcome", outcome(kind, saving(kind)) == whole,
-                  True)
+    claims.equals(f"{kind}: a run with states has the same outcome",
+                  runs.outcome(kind, runs.saving(kind)) == whole, True)
     print(f"  {seconds:.2f} s without states, {time.monotonic() - begin:.2f} s with one every "
-          f"{EVERY[kind]} cycles")
+          f"{runs.every[kind]} cycles")
     tally = {"killed": 0, "slowest": 0.0, "quiet": 0, "states": 0, "different": 0}
     for _ in range(MOMENTS):
-        kill_and_restart(kind, seconds, whole, tally)
+        runs.kill_and_restart(kind, seconds, whole, tally)
     print(f"  {tally['states']} of {MOMENTS} had written a state")
     claims.at_least(f"{kind}: killed", tally["killed"], MOMENTS - 4)
     claims.equals(f"{kind}: exit code 0, or no message of mpirun, after that",
@@ -159,4 +165,16 @@ for kind in ("wse-emu", "mpirun", "script") if ranks_run.is_possible() else ("ws
     claims.at_most(f"{kind}: the slowest end", tally["slowest"], 10.0, "s")
     claims.at_least(f"{kind}: restarts from a state", tally["states"], MOMENTS // 2)
     claims.equals(f"{kind}: restarts with another outcome", tally["different"], 0)
-claims.finish()
+
+
+def main():
+    claims = Claims()
+    runs = Runs(claims.scratch, random.Random(commit_seed()))
+    for kind in ROUNDS:
+        if kind != "mpirun" or ranks_run.is_possible():
+            check(claims, runs, kind)
+    claims.finish()
+
+
+if __name__ == "__main__":
+    main()

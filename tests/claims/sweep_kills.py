@@ -17,10 +17,8 @@ from claims import Claims, commit_seed, harness
 import ranks_run
 
 MOMENTS = 20
-claims = Claims()
-draw = random.Random(commit_seed())
-SCRIPT = claims.scratch / "mine.py"
-SCRIPT.write_text("""
+POINTS, FAIL_EVERY = 60, 12
+SCRIPT = f"""
 import os
 import sys
 import time
@@ -28,25 +26,70 @@ import wse_sweep
 
 def measure(point):
     with open("measured", "a") as log:
-        log.write(f"{point['x']}\\n")
+        log.write(f"{{point['x']}}\\n")
     time.sleep(0.05)
-    if point["x"] % 12 == 7:
+    if point["x"] % {FAIL_EVERY} == 7:
         raise ValueError("no number")
-    return {"y": point["x"] ** 2, "long": list(range(1000))}
+    return {{"y": point["x"] ** 2, "long": list(range(1000))}}
 
 if __name__ == "__main__":
-    points = wse_sweep.grid(x=list(range(60)))
+    points = wse_sweep.grid(x=list(range(int(sys.argv[3]))))
     found = wse_sweep.sweep(measure, points, wse_sweep.Kept(sys.argv[1]), jobs=2,
                             failures=(ValueError,))
     wse_sweep.write_table(sys.argv[2], found)
-""")
+"""
 
 
-def start(processes, keep, table):
-    command = [harness.tool("wse-sweep"), "mine.py", keep, table]
-    return subprocess.Popen(ranks_run.command(processes, *command) if processes > 1 else command,
-                            cwd=claims.scratch, env={**os.environ, **ranks_run.ENVIRONMENT},
-                            start_new_session=True, stderr=subprocess.PIPE)
+class Sweep:
+    """A sweep of so many points in a folder, which is killed and started again."""
+
+    def __init__(self, folder, draw, points=POINTS):
+        self.folder, self.draw, self.points = folder, draw, points
+        self.good = points - len(range(7, points, FAIL_EVERY))
+        (folder / "mine.py").write_text(SCRIPT)
+        self.keep, self.table = folder / "kept", folder / "t.csv"
+        self.again = self.early = self.useful = 0
+        began = time.monotonic()
+        assert self.start(1, "whole", "whole.csv").wait(timeout=120) == 0
+        self.seconds = time.monotonic() - began
+        assert sorted(self.measured()) == list(range(points))
+
+    def start(self, processes, keep="kept", table="t.csv"):
+        command = [harness.tool("wse-sweep"), "mine.py", keep, table, str(self.points)]
+        return subprocess.Popen(ranks_run.command(processes, *command) if processes > 1 else command,
+                                cwd=self.folder, env={**os.environ, **ranks_run.ENVIRONMENT},
+                                start_new_session=True, stderr=subprocess.PIPE)
+
+    def measured(self):
+        log = self.folder / "measured"
+        found = list(map(int, log.read_text().split())) if log.exists() else []
+        log.unlink(missing_ok=True)
+        return found
+
+    def kill_once(self, processes):
+        before = kept_points(self.keep)
+        process = self.start(processes)
+        if self.draw.random() < 0.75:              # the others end while the processes start
+            wait_for_result(process, self.keep, before)
+        time.sleep(self.draw.uniform(0, self.seconds / 4))
+        kill(process)
+        self.useful += kept_points(self.keep) != before
+        self.again += len(before & set(self.measured()))
+        self.early += self.table.exists() and len(kept_points(self.keep)) < self.good
+        if len(kept_points(self.keep)) == self.good:        # begin anew
+            for path in self.keep.glob("*"):
+                path.unlink()
+            self.table.unlink(missing_ok=True)
+
+    def finish(self, checks):
+        before = kept_points(self.keep)
+        last = self.start(1)
+        checks.equals("exit code of the last start", last.wait(timeout=120), 0)
+        checks.equals("points measured again though kept",
+                      self.again + len(before & set(self.measured())), 0)
+        checks.equals("tables before the end", self.early, 0)
+        checks.equals("the table is that of a sweep without a kill",
+                      self.table.read_bytes() == (self.folder / "whole.csv").read_bytes(), True)
 
 
 def processes_below(process):
@@ -76,13 +119,6 @@ def kept_points(folder):
     return {json.loads(path.read_text())["point"]["x"] for path in folder.glob("*.json")}
 
 
-def measured():
-    log = claims.scratch / "measured"
-    found = list(map(int, log.read_text().split())) if log.exists() else []
-    log.unlink(missing_ok=True)
-    return found
-
-
 def wait_for_result(process, folder, before):
     """Until a point is kept that was not, or the sweep has ended: how long the processes take to
     start depends on what else runs on the machine."""
@@ -91,36 +127,14 @@ def wait_for_result(process, folder, before):
 
 
 def main():
-    keep, table = claims.scratch / "kept", claims.scratch / "t.csv"
-    began = time.monotonic()
-    assert start(1, "whole", "whole.csv").wait(timeout=120) == 0
-    seconds = time.monotonic() - began
-    assert sorted(measured()) == list(range(60))
-    again = early = useful = 0
+    claims = Claims()
+    sweep = Sweep(claims.scratch, random.Random(commit_seed()))
     for moment in range(MOMENTS):
-        before = kept_points(keep)
-        process_count = 3 if moment % 2 else 1
-        process = start(process_count, keep.name, table.name)
-        if draw.random() < 0.75:              # the others end while the processes start
-            wait_for_result(process, keep, before)
-        time.sleep(draw.uniform(0, seconds / 4))
-        kill(process)
-        useful += kept_points(keep) != before
-        again += len(before & set(measured()))
-        early += table.exists() and len(kept_points(keep)) < 55
-        if len(kept_points(keep)) == 55:        # all but the failing ones: begin anew
-            for path in keep.glob("*"):
-                path.unlink()
-            table.unlink(missing_ok=True)
-    before = kept_points(keep)
-    last = start(1, keep.name, table.name)
-    claims.equals("exit code of the last start", last.wait(timeout=120), 0)
-    claims.equals("points measured again though kept", again + len(before & set(measured())), 0)
-    claims.equals("tables before the end", early, 0)
-    claims.at_least("kills after new results", useful, MOMENTS // 2)
-    claims.equals("the table is that of a sweep without a kill",
-                  table.read_bytes() == (claims.scratch / "whole.csv").read_bytes(), True)
+        sweep.kill_once(3 if moment % 2 else 1)
+    sweep.finish(claims)
+    claims.at_least("kills after new results", sweep.useful, MOMENTS // 2)
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
