@@ -152,21 +152,22 @@ GUIDE_PATTERNS = (measure.STAR, measure.CHAIN, measure.TREE, measure.TWO_PHASE, 
 LONG_RUN = 300_000       # predicted cycles from which on the prediction stands for the run
 
 
-def guide(folder):
+GUIDE_HEAD = "tiles", "elements", "star", "chain", "tree", "two-phase", "auto", "broadcast"
+GUIDE_POINTS = [(tiles, length) for tiles in GUIDE_TILES for length in GUIDE_LENGTHS]
+
+
+def guide(folder, points=tuple(GUIDE_POINTS)):
     runs = measure.Runs(folder)
     body = []
-    for tiles in GUIDE_TILES:
-        for length in GUIDE_LENGTHS:
-            cells = []
-            for pattern in GUIDE_PATTERNS:
-                model = measure.predicted(measure.REDUCE, min(pattern, measure.OPTIMAL), tiles,
-                                          length)
-                cells.append(f"({model})" if model > LONG_RUN else
-                             runs.cycles(measure.REDUCE, pattern, tiles, length, most=4096))
-            broadcast = runs.cycles(measure.BROADCAST, measure.CHAIN, tiles, length, most=4096)
-            body.append((tiles, length, *cells, broadcast))
-    return table(("tiles", "elements", "star", "chain", "tree", "two-phase", "auto", "broadcast"),
-                 body)
+    for tiles, length in points:
+        cells = []
+        for pattern in GUIDE_PATTERNS:
+            model = measure.predicted(measure.REDUCE, min(pattern, measure.OPTIMAL), tiles, length)
+            cells.append(f"({model})" if model > LONG_RUN else
+                         runs.cycles(measure.REDUCE, pattern, tiles, length, most=4096))
+        broadcast = runs.cycles(measure.BROADCAST, measure.CHAIN, tiles, length, most=4096)
+        body.append((tiles, length, *cells, broadcast))
+    return table(GUIDE_HEAD, body)
 
 
 QUICK = {"types": types, "resources": resources, "defaults": defaults}

@@ -47,6 +47,8 @@ def test_engines_agree_on_wide_rows(threads, tmp_path):
     reference, others = run(tmp_path, "tests/bench/wafer/layout.csl", params, "reference",
                             d2h="sum@0,0,1,1")
     assert fast == reference and np.array_equal(sums, others)
+    tiles = params["width"] * params["height"]
+    assert sums.ravel().tolist() == [tiles * i for i in range(params["B"])]
 
 
 def test_trials_of_threads_change_nothing(tmp_path):

@@ -67,6 +67,11 @@ def test_a_run_that_fails_is_an_error(tmp_path):
     assert "has no commit" in done.out
 
 
+def test_the_table_of_times_is_that_of_the_sources_and_of_the_page(checks):
+    """The short form of the claim timing_rows."""
+    harness.claim("timing_rows").check_rows(checks)
+
+
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
     image = tmp_path_factory.mktemp("chain") / "chain.bin"

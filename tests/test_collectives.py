@@ -3,7 +3,6 @@ calls three collectives in a row with different lengths (tests/collectives_run.p
 import re
 import sys
 
-import numpy
 import pytest
 
 import collectives_measure as measure
@@ -85,8 +84,8 @@ def test_both_engines_and_levels(tmp_path):
 
 
 def test_random_configurations(tmp_path):
-    """The short form of tests/claims/collectives_correct.py."""
-    random = numpy.random.default_rng(20)
+    """The short form of the claim collectives_correct."""
+    random = harness.commit_random("configurations")
     for i in range(36):
         config = lines.random_config(random, i % 6, i % 4, 24, 64, 3e5)
         lines.run(tmp_path, config, seed=i, arch=("wse2", "wse3")[i % 2])
@@ -225,8 +224,8 @@ def test_a_planned_ring_takes_no_longer_than_a_ring(tmp_path):
 
 
 def test_random_allreduces(tmp_path):
-    """The short form of tests/claims/collectives_correct.py."""
-    random = numpy.random.default_rng(21)
+    """The short form of the claim collectives_correct."""
+    random = harness.commit_random("allreduces")
     for i in range(36):
         kind = (RING, BUTTERFLY, EXCHANGE, PLANNED)[i % 4]
         config = lines.random_allreduces(random, kind, i // 4 % 3, 24, 64, 3e5)
@@ -430,6 +429,13 @@ def test_switching_takes_few_cycles(tmp_path, pair):
 def test_measured_tables_of_the_page_are_current(tmp_path, name):
     made = tables.QUICK[name](tmp_path)
     assert tables.current(name) == made, "WSE_UPDATE_GOLDEN=1 tests/claims/collectives_guide.py"
+
+
+def test_rows_of_the_guide_are_current(tmp_path):
+    """Three of them, others with each commit."""
+    points = harness.commit_random("guide").choice(tables.GUIDE_POINTS, 3, replace=False).tolist()
+    for row in tables.guide(tmp_path, points).splitlines()[2:]:
+        assert row in tables.current("guide").splitlines()
 
 
 def test_the_programs_of_the_page_run(tmp_path):

@@ -56,6 +56,13 @@ def test_fft_of_one_row_with_long_runs(tmp_path):
     assert published.run_fft_row(tmp_path, 64)["error"] < 1e-6
 
 
+def test_quick_rows_of_the_page_are_current(tmp_path):
+    """The short form of the claim published."""
+    page = gemm_table.on_the_page("published", harness.ROOT / "docs" / "published.md").splitlines()
+    for row in harness.claim("published").allreduces(None, tmp_path):
+        assert gemm_table.table_of([row]).splitlines()[0] in page
+
+
 def test_the_rows_of_other_pages_are_those_of_these_pages():
     """The claim published writes them with its own, which take minutes."""
     page = gemm_table.on_the_page("published", harness.ROOT / "docs" / "published.md").splitlines()

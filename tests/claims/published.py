@@ -103,4 +103,5 @@ def main():
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -27,8 +27,7 @@ WIDTHS = {"fadds": (2, 4), "fmovs": (2, 4), "fmacs": (1, 1), "fmuls": (1, 1), "f
           "fs2h": (1, 4), "xp162fh": (1, 8)}
 
 
-def main():
-    claims = Claims()
+def check_rows(claims):
     table = (harness.ROOT / "emu/machine/timing.def").read_text()
     rows = {m[1]: (int(m[2]), int(m[3]), m[4], m[5]) for m in
             re.finditer(r'^TIMING\((\w+),\s*(\d+),\s*(\d+),\s*(\w), "(.*)"\)$', table, re.M)}
@@ -43,11 +42,17 @@ def main():
               re.finditer(r"^SIMD\((\w+),\s*(\d+),\s*(\d+)\)", table, re.M)}
     for name, pair in WIDTHS.items():
         claims.equals(f"width of {name}", widths[name], pair)
-    ran = harness.run([harness.unit_test("emu_timing")], expect=None)
-    claims.equals("unit-emu_timing: exit code", ran.code, 0)
     claims.equals("the page has the table of assumed rows",
                   report_table.read("sensitivity") == sensitivity.text(), True)
+
+
+def main():
+    claims = Claims()
+    check_rows(claims)
+    ran = harness.run([harness.unit_test("emu_timing")], expect=None)
+    claims.equals("unit-emu_timing: exit code", ran.code, 0)
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
