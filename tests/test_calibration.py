@@ -67,7 +67,7 @@ def test_a_run_that_fails_is_an_error(tmp_path):
     assert "has no commit" in done.out
 
 
-def test_the_table_of_times_is_that_of_the_sources_and_of_the_page(checks):
+def test_documented_times_stay(checks):
     """The short form of the claim timing_rows."""
     harness.claim("timing_rows").check_rows(checks)
 

@@ -7,8 +7,7 @@ import pytest
 
 import harness
 
-sys.path.insert(0, str(harness.ROOT / "tests" / "claims"))
-import fuzz_seeds
+fuzz_seeds = harness.claim("fuzz_seeds")
 
 # Target: how many files, and how many changed inputs, for a few seconds each.
 COUNTS = {"commands": (40, 200), "dap": (40, 200), "frontend": (60, 500), "host": (5, 15),

@@ -4,6 +4,8 @@ parses to the same tree.
 
 CONFORMANCE_DIR names a checkout of github.com/Cerebras/csl-examples.  Trees are compared by
 --emit=tree, which shows every field of every node.
+
+Short form: test_parse.py::test_round_trip_of_our_files.
 """
 import os
 from pathlib import Path

@@ -2,7 +2,10 @@
 """Reports of mistakes in host programs use words that a newcomer understands: a symbol that does
 not exist, a wrong type or size, a rectangle outside the program, a launch of an unexported
 function, a program that never unblocks the command stream, a read before run, and forty others;
-from Python as an exception, from C as a code with a message. Each message is printed."""
+from Python as an exception, from C as a code with a message. Each message is printed.
+
+Short form: test_host_python.py::test_a_mistake_is_explained, unit/host_mistakes.c.
+"""
 import subprocess
 
 from claims import Claims, harness

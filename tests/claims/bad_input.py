@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Bad programs and bad images are refused with place and reason, and run-time findings end the
-run with their exit codes."""
+run with their exit codes.
+
+Short form: test_claims.py::test_a_quick_claim_holds.
+"""
 import re
 
 from claims import Claims, harness

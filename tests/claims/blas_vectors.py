@@ -5,6 +5,8 @@ Sides log-uniform from 1 to 600, vectors up to 20,000 elements, rectangles of 1 
 element types, both machines, with and without alpha and beta; most parts are unequal, and some problems
 take several pieces.  Each result within the error bound of the sum's format.  The seed is from the
 commit.  SHAPES sets another number, FIRST the first of them, SEED another seed.  Three minutes.
+
+Short form: test_blas_python.py::test_random_calls_with_vectors.
 """
 import os
 import sys

@@ -6,6 +6,8 @@ Every row of emu/machine/calibration.def is run.  The emulated cycles are those 
 docs/cycle-model.md) states; a vector operation lies within 2 cycles of what was published, a whole
 program within [20, 64] over the model in 1D and [20, 100] in 2D, and one program on one grid varies
 by at most 4 over the length.
+
+Short form: test_claims.py::test_a_quick_claim_holds.
 """
 import re
 from collections import defaultdict

@@ -9,6 +9,8 @@ to each program.  Without it the claim fails.
 - Seeded errors: with any one constrained row half as long again, the misses of a set leave the
   bounds of calibration_public.py that they keep now, or grow by a tenth at least.  Every inferred row
   is one that the fit knows, so that none is left out; documented rows are those of timing_rows.py.
+
+No short form: programs of others.
 """
 import json
 import statistics

@@ -4,6 +4,8 @@
 CALIBRATION_DIR is a folder of fetched checkouts, as tests/calibration/suite.py describes it; without it
 nothing can be measured and the claim fails.  The median miss of a set is at most 5 %, and less than with the
 usual times.
+
+No short form: programs of others.
 """
 import statistics
 import sys

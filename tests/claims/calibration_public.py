@@ -5,6 +5,8 @@ CALIBRATION_DIR is a folder of fetched checkouts, as tests/calibration/suite.py 
 it nothing can be measured and the claim fails.  For the points that rows may be fitted to, the
 median miss of a set is at most 3 % and the worst at most 10 %, except for one point per set.  The
 points for judging have no bound; the claim prints what they miss.
+
+No short form: programs of others.
 """
 import statistics
 import sys

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The command lines of the first example in the user guide work as written.
+# Short form: test_claims.py::test_a_quick_claim_holds.
 . "$(dirname "$0")/lib.sh"
 cslc samples/reduce-chain/layout.csl --params=P:512,B:1024 -o "$scratch/c.bin" || exit 1
 wse-emu "$scratch/c.bin" --stats="$scratch/s.json" --print=sum@0,0,1,1 > "$scratch/out.txt"

@@ -5,6 +5,8 @@ workloads of tests/bench: streams in two dimensions, a GEMV, and tiles that only
     check_cost.py [RUNS]      the least time of so many runs each counts, 3 without an argument
 
 Processor time hardly depends on what else runs on the machine.
+
+No short form: times.
 """
 import resource
 import sys

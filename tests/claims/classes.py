@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """512 tiles: 512 forced outcomes compile in under 3 s; a parameter that is only used at run time
-and in initial data leaves one class and compiles in under 0.3 s."""
+and in initial data leaves one class and compiles in under 0.3 s.
+
+Short form: test_layout_scale.py::test_every_tile_has_the_class_of_its_parameters.
+"""
 import time
 
 from claims import Claims, harness

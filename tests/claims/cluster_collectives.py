@@ -4,7 +4,10 @@ random operations, lengths, channels, packets, latencies, rates and credits.  Fi
 the hubs of wafers of 32 x 32 tiles, then those over all tiles of the wafers, up to three calls one
 behind the other; CLUSTER_RUNS says how many of each (1000).  Every tenth run of an all-reduce, a
 broadcast or a transfer is over wafers of 32 x 32 tiles; the others have arrays in every tile that
-grow with the number of tiles."""
+grow with the number of tiles.
+
+Short form: test_cluster_collectives.py::test_random_clusters, test_cluster_tiles.py::test_random_calls.
+"""
 import os
 import tempfile
 from pathlib import Path

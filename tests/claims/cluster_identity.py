@@ -6,6 +6,8 @@
 N random clusters (300) from seed FIRST on, by default one from the commit; so several calls can share
 the work.  Each runs alone on both engines with 1 to 3 threads, and under mpirun on 2 and 3 processes,
 one of them with the reference engine: exit code, output, messages, statistics, traces and memory.
+
+Short form: test_cluster_ranks.py::test_random_clusters_are_as_on_one_process.
 """
 import collections
 import random

@@ -2,7 +2,10 @@
 """How well data movers use a link: the share of its words per cycle, over packet size and channels,
 as CSV and drawing in CLUSTER_OUT (the claim's own folder if that is not set); with two channels and
 packets of 16 KB at least 95 %.  And the two shapes of clusters: a line reaches half of a ring's
-bandwidth; on rings the two ways to gather, and the length from which the second one is slower."""
+bandwidth; on rings the two ways to gather, and the length from which the second one is slower.
+
+Short form: test_links.py::test_two_channels_fill_a_link.
+"""
 import csv
 import os
 from pathlib import Path

@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """How far the models of collectives between wafers (<links/model>) and over all tiles of the wafers
 (<links/tiles_model>) are off: random shapes that they were not fitted to.  CLUSTER_RUNS says how
-many of each (60).  A call over all tiles follows another one, so the links have been greeted."""
+many of each (60).  A call over all tiles follows another one, so the links have been greeted.
+
+Short form: test_cluster_collectives.py::test_the_models_agree_at_random_shapes.
+"""
 import os
 import tempfile
 from pathlib import Path

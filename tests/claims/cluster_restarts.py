@@ -8,6 +8,8 @@ threads, every twentieth on processes: states on the way, at the end and at a li
 from in another way than it was written.  Then kill -9 at 20 random moments of a run of three wafers
 on one process and at 6 of one of three processes: whatever state there is can be used, and the run
 ends as one without a kill.
+
+Short form: test_cluster_states.py::test_random_clusters_go_on.
 """
 import os
 import random

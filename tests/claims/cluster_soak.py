@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """A soak of the data movers: packets of random lengths after random pauses, in sessions that end by
 count and by the worker's last packet, pushed and pulled, over links of random latency, rate and
-credits.  No packet is lost, overrun or out of order.  LINK_PACKETS says how many at least (10^7)."""
+credits.  No packet is lost, overrun or out of order.  LINK_PACKETS says how many at least (10^7).
+
+Short form: test_links.py::test_nothing_is_lost_or_out_of_order.
+"""
 import os
 
 import numpy

@@ -5,6 +5,8 @@ best of star, chain, tree and two-phase, at 500 random points of each machine dr
 hash.  A program that chooses one of four plans when it runs is at most 3 % + 16 cycles slower than
 the best.  An allreduce that is planned for a completion task is at most 5 % + 32 cycles slower than
 the best of ring, butterflies, exchange, and reduce and broadcast.  15 minutes.
+
+Short form: test_collectives.py::test_auto_is_the_best_of_all_patterns.
 """
 import os
 

@@ -5,6 +5,8 @@ compares itself with these (samples/network-mpi).  The library's take fewer cycl
 
 Prints the ratio of each row. FIGURES names a folder for the thesis' figures 4.1 to 4.10 as CSV and
 SVG, with our numbers.  About 5 minutes.
+
+Short form: test_network.py::test_the_library_is_faster.
 """
 import os
 from pathlib import Path

@@ -8,6 +8,8 @@ colors;
 the same number for each shape of a pattern, too; tiles and lengths log-uniform up to 512 tiles in a
 line, 64 x 64 in a rectangle and 4,096 elements.  The seed is from the commit.
 CONFIGURATIONS sets another number, SEED another seed.  About 10 minutes on two cores.
+
+Short form: test_collectives.py::test_random_configurations.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -3,6 +3,8 @@
 broadcast on 512 tiles, the chain in two dimensions, and the published ratios between them.
 
 Model: wse-model.  The lengths are known to the programs only when they run.  About 4 minutes.
+
+Short form: test_collectives.py::test_cycles_are_the_model_and_a_constant.
 """
 from claims import Claims
 from collectives_measure import (BROADCAST, CHAIN, NAMES, OPTIMAL, REDUCE, STAR, TREE, TWO_PHASE, Runs,

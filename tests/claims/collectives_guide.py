@@ -2,6 +2,8 @@
 """Every measured table of docs/collectives.md is what the emulator gives.
 
 With WSE_UPDATE_GOLDEN=1 the page is rewritten first.  About 2 minutes.
+
+Short form: test_collectives.py::test_rows_of_the_guide_are_current.
 """
 import os
 

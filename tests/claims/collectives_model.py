@@ -6,6 +6,8 @@ Gather, scatter, broadcasts and ring reductions to roots that the program choose
 within the model + 64 + 5 % at 200 random points, from the commit's hash, and so reductions with a
 completion task; additions of i32 and u32 element by element within 20 cycles.  ROOT_POINTS sets
 another number.  About 3 minutes.
+
+Short form: test_collectives.py::test_allreduces_take_what_their_lemmas_say.
 """
 import os
 import sys

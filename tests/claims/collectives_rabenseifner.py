@@ -12,6 +12,8 @@ blocking call, on these lines a reduction and a broadcast or both at once
 On 200 random lines and on one of 476 tiles the library's plan with five colors takes it where the
 model gives it fewer cycles than the plan with three colors; and it is faster in a run on 256 tiles.
 About 2 minutes.
+
+Short form: test_streams.py::test_split_allreduces_beat_a_ring_of_messages.
 """
 import re
 

@@ -22,6 +22,8 @@
 
 In a broadcast the way depends on its root, which is another one in each call, so the check of the
 latest coming leaves it out.
+
+Short form: test_streams.py::test_tiles_that_come_at_random_times.
 """
 import numpy
 

@@ -7,6 +7,8 @@ than the fastest and 2 % on the average; and the cycles of trial programs that w
 for single sizes.
 
 CONFIGURATIONS and POINTS set other numbers.  About 6 minutes.
+
+Short form: test_streams.py::test_random_configurations.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -3,6 +3,8 @@
 take at most 100 cycles a switch more than the same ten calls alone, each on colors of its own.
 
 Negative where a call begins on some tiles while others are still busy with the one before.
+
+Short form: test_collectives.py::test_switching_takes_few_cycles.
 """
 from claims import Claims
 from collectives_measure import PAIRS, switch_cycles

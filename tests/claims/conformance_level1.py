@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """The scripts of level 1 of the vendor's public examples, 8 for each machine, pass
-unmodified."""
+unmodified.
+
+No short form: programs of others.
+"""
 import examples
 from claims import Claims
 

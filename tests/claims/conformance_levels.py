@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """All scripts of levels 1 to 4 of the vendor's public examples, 38 for each machine, pass
-unmodified, and two at a time they take less than five minutes."""
+unmodified, and two at a time they take less than five minutes.
+
+No short form: programs of others.
+"""
 import resource
 import time
 

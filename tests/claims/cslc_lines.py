@@ -3,6 +3,8 @@
 
 CONFORMANCE_DIR names a checkout of github.com/Cerebras/csl-examples.  Each commands*.sh runs in a
 scratch copy with a `cslc` that compiles and takes notes, and a `cs_python` that does nothing.
+
+No short form: programs of others.
 """
 import os
 import shutil

@@ -2,7 +2,10 @@
 """The debugger's way back: after each of 1,000 random steps, forward and back, a cycle has one
 state, with both engines and with two threads, in a short run and in a long one, and with a host
 script; on 64 x 64 tiles the debugger finds where a variable was written last; and at the end of a
-long run a step back costs a small part of the run."""
+long run a step back costs a small part of the run.
+
+Short form: test_debugger.py::test_the_way_back_leads_to_the_same_states.
+"""
 import random
 import re
 import resource

@@ -3,7 +3,10 @@
 on 24 x 20 tiles, the instructions of wse-emu on the image with it are at most 2 % more than on the
 image without it (-g0), which runs the same cycles.  Prints what it adds to each image.
 
-FAMILIES=TEXT chooses families; SIZE=WxH another rectangle."""
+FAMILIES=TEXT chooses families; SIZE=WxH another rectangle.
+
+No short form: times.
+"""
 import os
 import re
 import sys

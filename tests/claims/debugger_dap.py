@@ -2,7 +2,10 @@
 """The debugger's server for editors, by a public client: a session with breakpoints of each kind,
 steps, scopes, conditions, evaluation and the way back, on our samples and, with CONFORMANCE_DIR (a
 checkout of Cerebras/csl-examples or Cerebras/sdk-examples), on two benchmarks of the vendor with
-their host scripts, at -O0 and -O1; and the way back to a planted bad write on 64 x 64 tiles."""
+their host scripts, at -O0 and -O1; and the way back to a planted bad write on 64 x 64 tiles.
+
+Short form: test_dap.py::test_steps_there_and_back.
+"""
 import os
 import re
 import shutil

@@ -2,7 +2,10 @@
 """At 200 random stops and more, every variable that the debugger prints equals what a copy of the
 program with probes writes at this place; a variable without a certain value says so.  Random
 programs, and with CONFORMANCE_DIR (a checkout of Cerebras/sdk-examples or Cerebras/csl-examples) two
-benchmarks of the vendor with their host scripts, in the past of a finished run; at -O0, -O1, -O2."""
+benchmarks of the vendor with their host scripts, in the past of a finished run; at -O0, -O1, -O2.
+
+Short form: test_debugger_stops.py::test_printed_variables_are_those_of_a_copy_with_probes.
+"""
 import os
 import random
 import re

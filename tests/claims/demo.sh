@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # On a fresh clone samples/demo.sh ends with the GEMV result equal to numpy's and its cycles.
+# No short form: a build of its own.
 . "$(dirname "$0")/lib.sh"
 git clone -q . "$scratch/clone" || exit 1
 (cd "$scratch/clone" && samples/demo.sh) > "$scratch/demo.txt" 2>&1

@@ -6,6 +6,8 @@ test both expects, by id and line, and gets.  A template counts once, however of
 count as templates of their own.  Says which rows no golden test triggers.
 
     diagnostics.py [--verbose]
+
+Short form: test_layers.py::test_every_row_is_named_by_a_test.
 """
 import argparse
 from pathlib import Path

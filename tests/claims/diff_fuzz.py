@@ -2,6 +2,8 @@
 """Random functions give the same bits at compile time and at every optimisation level.
 
     diff_fuzz.py [FUNCTIONS] [--seed=N] [--jobs=N]      default 200,000 functions
+
+Short form: test_diff.py::test_compile_time_and_all_levels_agree.
 """
 import argparse
 import time

@@ -3,6 +3,8 @@
 to make its operands, on both architectures at every level.
 
     dsd_properties.py [PROGRAMS] [--seed=N] [--jobs=N]      default 2,000 programs of 10 operations
+
+Short form: test_dsd_properties.py::test_operations_agree_with_numpy.
 """
 import argparse
 

@@ -6,6 +6,8 @@ Programs: every sample, as its README compiles it, at each level on both machine
 ones, half of them wild (tests/unit/random_program.h), and 10,000 of chains of tiles that stream to
 each other (tests/unit/random_streams.h).  ENGINES_SEEDS and ENGINES_STREAMS set their numbers; 200
 is the least that was promised.
+
+Short form: test_samples.py::test_engines_and_threads_agree, unit/engine_diff.c.
 """
 import os
 import re

@@ -4,6 +4,8 @@ trace, statistics, a profile and a report, fails once: an error message and a cl
 output that is half there.
 
     fault_injection.py [STEP]      every STEP-th of them; all of them without an argument
+
+Short form: test_fault_injection.py::test_a_fault_is_a_message_and_a_clean_exit.
 """
 import argparse
 

@@ -4,6 +4,8 @@
 One row per finding: what was wrong, and the tests that fail if it comes back.  A name without its
 brackets stands for the test with all its parameters, a name that ends in `[part` for those that
 begin so.  The value is the number of tests that fail or are missing.
+
+Short form: test_claims.py::test_the_tests_of_each_finding_exist.
 """
 import os
 import subprocess
@@ -112,12 +114,17 @@ def is_of(test, name):
     return test.startswith(name) if "[" in name else test.split("[")[0] == name
 
 
-def outcomes(files, folder):
+def listed_tests():
+    """The ids of all tests in the files of the rows."""
+    files = sorted({name.split("::")[0] for names in FINDINGS.values() for name in names})
+    return subprocess.run([*PYTEST, "--collect-only", *files], cwd=harness.ROOT / "tests",
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def outcomes(folder):
     """{id: passed?} of all tests of the rows, which pytest runs in one go."""
     wanted = {name for names in FINDINGS.values() for name in names}
-    listed = subprocess.run([*PYTEST, "--collect-only", *files], cwd=harness.ROOT / "tests",
-                            capture_output=True, text=True, check=True).stdout.splitlines()
-    chosen = [test for test in listed if any(is_of(test, name) for name in wanted)]
+    chosen = [test for test in listed_tests() if any(is_of(test, name) for name in wanted)]
     report = folder / "tests.xml"
     subprocess.run([*PYTEST, f"--junitxml={report}", *chosen], cwd=harness.ROOT / "tests",
                    stdout=subprocess.DEVNULL, check=False)
@@ -131,8 +138,7 @@ def outcomes(files, folder):
 def main():
     os.environ.pop("WSE_UPDATE_GOLDEN", None)
     claims = Claims()
-    files = sorted({name.split("::")[0] for names in FINDINGS.values() for name in names})
-    chosen, found = outcomes(files, claims.scratch)
+    chosen, found = outcomes(claims.scratch)
     for finding, names in FINDINGS.items():
         tests = [test for test in chosen if any(is_of(test, name) for name in names)]
         missing = [name for name in names if not any(is_of(test, name) for test in chosen)]
@@ -144,4 +150,5 @@ def main():
     claims.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

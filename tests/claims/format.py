@@ -7,6 +7,8 @@ github.com/Cerebras/csl-examples, separated by colons.  A script that calls cslc
 by its commands: assembly, memory map and layout without source places, and the sections of the
 image that hold no places.  The scripts of SdkLayout compile inside of Python: their runs must pass
 with the same cycles.
+
+Short form: test_format.py::test_tokens_and_comments_stay.
 """
 import shutil
 

@@ -3,6 +3,8 @@
 crash, no sanitizer report, no hang, and at least 70 % of its lines are reached.
 
     fuzz_commands.py [SECONDS]      10 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzz_seeds
 import fuzzing

@@ -4,6 +4,8 @@ or much memory, every image written can be read, and at least 80 % of the front 
 reached.  It starts from our own programs.
 
     fuzz_frontend.py [SECONDS]      30 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzz_seeds
 import fuzzing

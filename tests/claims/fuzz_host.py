@@ -4,6 +4,8 @@ without memcpy: no crash, no sanitizer report, no leak, no hang, every failure h
 least 80 % of the lines of the host's side are reached.
 
     fuzz_host.py [SECONDS]      30 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzz_seeds
 import fuzzing

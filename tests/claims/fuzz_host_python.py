@@ -5,6 +5,8 @@ returns or raises what a script can understand, and the interpreter lives.
     fuzz_host_python.py [SECONDS]      10 minutes without an argument
 
 The seeds follow from the commit; SEED sets the first of them.
+
+Short form: test_host_python.py::test_random_calls_are_understood.
 """
 import argparse
 import re

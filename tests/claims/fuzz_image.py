@@ -3,6 +3,8 @@
 more than 256 MB, and at least 80 % of its lines reached.
 
     fuzz_image.py [SECONDS]      30 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzzing
 

@@ -4,6 +4,8 @@ than 64 MB, what it accepts is the same when written and read again, and at leas
 are reached.
 
     fuzz_npy.py [SECONDS]      30 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzz_seeds
 import fuzzing

@@ -5,6 +5,8 @@ and what is read has the types that it promises.
     fuzz_out_json.py [SECONDS]      30 minutes without an argument
 
 The seed is from the commit; SEED sets another.
+
+Short form: test_fuzz_short.py::test_changed_out_json_is_read_or_refused.
 """
 import argparse
 import json

@@ -3,6 +3,8 @@
 report, and at least 80 % of their lines reached.
 
     fuzz_regions.py [SECONDS]      10 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzz_seeds
 import fuzzing

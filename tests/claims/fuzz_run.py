@@ -4,6 +4,8 @@ without one: no crash, no sanitizer report, no hang, and the engines agree on st
 statistics and memory.  At least 60 % of the engines' lines are reached.
 
     fuzz_run.py [SECONDS]      30 minutes without an argument
+
+Short form: test_fuzz_short.py::test_changed_inputs_do_no_harm.
 """
 import fuzz_seeds
 import fuzzing

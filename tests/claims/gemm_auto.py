@@ -3,6 +3,8 @@
 cycles on average than the faster of gemm_summa_block and gemm_master_block, and the prediction is off by
 at most 20 % in the median.  The seed is from the commit.  SHAPES sets another number of products, SEED
 another seed.  Five minutes.
+
+Short form: test_blas.py::test_choice.
 """
 import os
 import statistics

@@ -3,6 +3,8 @@
 unit or better, and emulated at 25 M active tile-cycles per second or more on one thread.
 
 TILES and INNER set other numbers.  About half an hour.
+
+Short form: test_blas.py::test_a_row_of_the_page_is_what_the_product_takes.
 """
 import os
 

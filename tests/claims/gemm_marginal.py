@@ -6,6 +6,8 @@ columns, and at both levels; with any other number of rows it costs the groups o
 
 The difference between rows of our whole SUMMA, which docs/gemm.md has, is printed.  It also holds what
 the longer rows of B cost: they take cycles of the processor when they come.
+
+Short form: test_blas.py::test_one_more_operation_costs_its_groups.
 """
 from claims import Claims, harness
 import gemm_table

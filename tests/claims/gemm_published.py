@@ -5,6 +5,8 @@ same winner in each row; each product compared with numpy.
 
 Cycles from the first tile's first instruction to the last tile's end.  The table of docs/gemm.md is the
 same; --update writes it.  Three minutes.
+
+Short form: test_blas.py::test_a_row_of_the_paper_is_near_what_it_published.
 """
 import sys
 

@@ -6,6 +6,8 @@ machines, with and without alpha and beta, all algorithms, B resident or streame
 not fit into the tiles' memory must be refused with the number of bytes that are missing; nothing else
 is refused.  The seed is from the commit.  SHAPES sets another number, FIRST the first of them (so that
 parts make a whole), SEED another seed.  Four minutes on two cores.
+
+Short form: test_blas.py::test_random_products.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor

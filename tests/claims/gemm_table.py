@@ -6,6 +6,8 @@ On every row at most 0.95 of the better of the two published numbers; at most 1.
 better of equations 2 and 9) where MB NB is 256 or more, at most 1.6 where it is 64; at most 450 cycles
 for 40 x 40 x 40 on 10 x 10 tiles.  The tables of docs/gemm.md are the same: the cycles, and where they
 go; --update writes them.  A minute.
+
+Short form: test_blas.py::test_a_row_of_the_page_is_what_the_product_takes.
 """
 import re
 import sys

@@ -4,6 +4,8 @@ matrices on the same tiles, cycles of the whole call.  Ours takes at most half o
 
 The argument, or the variable EXAMPLES, names a checkout of github.com/Cerebras/csl-examples, tag 1.4.0.
 Ten seconds.
+
+No short form: programs of others.
 """
 import os
 import sys

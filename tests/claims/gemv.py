@@ -9,6 +9,8 @@ routes, is no more than the published 544 cycles and 10 % (ETH thesis on collect
 wafer-scale engine). It is less than published: our library opens a color with one register write
 computed from the tile's place, and closes it by a teardown wavelet behind the data, where the
 published one recomputes its configuration. A cheaper baseline is the harder one to beat.
+
+Short form: test_gemv.py::test_faster_than_over_collectives_2d.
 """
 import sys
 

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Every feature of docs/hardware.md is shown by a test, and each of these tests passes: unit tests
-on both engines, programs under tests/lang, tests/golden and tests/hazards, and Python tests."""
+on both engines, programs under tests/lang, tests/golden and tests/hazards, and Python tests.
+
+Short form: test_hardware.py::test_the_named_test_exists.
+"""
 import re
 import subprocess
 import sys

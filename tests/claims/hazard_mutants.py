@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Single-edit mutants of the samples (a route dropped, an extent halved, an unblock skipped, ...):
-each is reported, and the report names a tile and a color that the edited line is about."""
+each is reported, and the report names a tile and a color that the edited line is about.
+
+Short form: test_hazard_mutants.py::test_the_report_names_the_tile_and_the_color.
+"""
 from claims import Claims
 import sys
 from pathlib import Path

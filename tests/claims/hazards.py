@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Each hazard is reported with cycle, tile, color, what met what, and the source lines of both
-sides: the programs of tests/hazards/ and their reports, on both engines."""
+sides: the programs of tests/hazards/ and their reports, on both engines.
+
+Short form: test_hazards.py::test_hazard.
+"""
 import re
 
 from claims import Claims, harness

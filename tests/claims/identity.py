@@ -5,6 +5,8 @@ output of the public examples' scripts.  For changes that a user must not see.
     /usr/bin/python3 tests/claims/identity.py OLD_BIN NEW_BIN [--only TEXT] [--jobs N]
 
 OLD_BIN and NEW_BIN: folders of the programs.  It needs two builds, so run.sh does not run it.
+
+No short form: two builds.
 """
 import argparse
 import concurrent.futures

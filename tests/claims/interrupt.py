@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Ctrl-C at 20 random moments of wse-emu and at 20 of a host script: the program ends within a
-second, says where the tiles are, `finally` has run, and no file is half written."""
+second, says where the tiles are, `finally` has run, and no file is half written.
+
+Short form: test_host_run.py::test_a_signal_keeps_what_was_seen.
+"""
 import json
 import os
 import random

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """docs/language.md: how much of the language is supported, how much refused, each row with its
-test or its reason."""
+test or its reason.
+
+Short form: test_language_page.py::test_row.
+"""
 from claims import Claims
 import language_rows
 

@@ -5,6 +5,8 @@ time on the largest program, and after random edits the messages of a fresh `csl
 CONFORMANCE_DIR names a checkout of github.com/Cerebras/sdk-examples.  LANGUAGE_SERVER_EDITS sets the
 number of edits (2,000).  Times are wall times of this machine: from a change to its messages, and
 from a question to its answer.
+
+Short form: test_language_server.py::test_random_edits_leave_the_messages_of_a_fresh_check.
 """
 import json
 import os

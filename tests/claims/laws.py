@@ -4,6 +4,8 @@
 For each P and B the emulated cycles minus the model (T_R = 2) lie in [20, 64] and vary by at
 most 4 over B; results are right.  Model: 2(P-1)(T_R+1) + B for the chain, 2 T_R + P + B for the
 broadcast (ETH thesis on collectives for the wafer-scale engine).
+
+Short form: test_claims.py::test_a_quick_claim_holds.
 """
 from claims import Claims, harness
 

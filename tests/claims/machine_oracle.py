@@ -8,6 +8,8 @@ of small fabrics on each machine (20,000), against a model of the fabric without
 with 1 to 3 threads, with and without events; and a tenth of M wild programs, whose ends are judged
 from the state that the emulator shows: whether nothing can move, and whether the verdict follows.
 Seeds follow from the commit.  Each of the seeded defects of tests/machine/defects.py is found.
+
+Short form: test_machine_oracle.py::test_fabric_programs_end_as_the_model_says.
 """
 import functools
 import subprocess

@@ -6,6 +6,8 @@ and cosine; 16-bit formats: all arguments (pow: as many pairs).  The oracle is n
 The cycles of a call and the bytes of code of docs/math.md are printed and bounded.
 
     math_accuracy.py [--points=N] [--table]     --table prints the rows of docs/math.md
+
+Short form: test_math_accuracy.py::test_f32.
 """
 import argparse
 

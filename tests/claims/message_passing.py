@@ -4,6 +4,8 @@ receivers, among them hot spots, with receivers that pause, elements of 16 and o
 queues, both engines: no loss, no reordering between a pair, no wrong element, no deadlock.
 
 CONFIGURATIONS sets another number.  About 10 minutes.
+
+Short form: test_message_passing.py::test_patterns.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor

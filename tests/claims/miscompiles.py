@@ -6,6 +6,8 @@ fuzzer.
 
 Builds a compiler that has them in build/miscompile unless WSE_MISCOMPILE_BIN names a folder that
 has such a build.
+
+Short form: test_seeded_miscompiles.py::test_a_miscompile_has_its_place.
 """
 import argparse
 import os

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """No silent wrong results, and no deadlock without a cause: each program of tests/mistakes/ ends
-with its guilty line in the first three lines of output, on both machines and engines."""
+with its guilty line in the first three lines of output, on both machines and engines.
+
+Short form: test_mistakes.py::test_mistake.
+"""
 from claims import Claims
 import mistake_run
 

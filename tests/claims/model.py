@@ -3,6 +3,8 @@
 
 Cycles of collectives on a line (T_R = 2) agree to the cycle with a program that carries out the
 rules of the model; the optimal tree of 512 tiles and 512 elements comes within 2 seconds.
+
+Short form: test_model.py::test_table.
 """
 import time
 

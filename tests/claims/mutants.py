@@ -7,6 +7,8 @@ it) is within one line of the change in at least 90 %, and says more than which 
 in at least 70 %.
 
     mutants.py [--count=N] [--seed=N] [--verbose]
+
+Short form: test_mutants.py::test_mutants_are_refused_near_the_change.
 """
 import argparse
 import random

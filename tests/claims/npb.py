@@ -6,6 +6,8 @@ sums to 6 digits and counts to 1 in 100,000.  CG on 32 and 64 tiles: 15 iteratio
 digits.  MG on 16 and 32 tiles: the norm to 5 digits.  FT on 16 x 16 and 32 x 16 tiles: six
 checksums to 6 digits.  LU on 4, 10, 25 and 50 tiles: norms of the residual to 3 digits, of the
 error to 4, the integral to 6.  16 minutes.
+
+Short form: test_npb.py::test_integer_sort.
 """
 from claims import Claims
 import npb_run

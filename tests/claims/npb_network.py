@@ -8,6 +8,8 @@ each number of tiles, and the difference grows with it, but for MG's.  MG and LU
 network have the results of the specification.
 
 FIGURES names a folder for the figures as CSV and SVG.  A minute.
+
+Short form: test_npb.py::test_the_same_over_a_network.
 """
 import os
 from pathlib import Path

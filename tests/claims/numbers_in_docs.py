@@ -4,6 +4,8 @@ no page has one that no script knows.  --update rewrites those that differ.  One
 
 Tables have claims of their own: collectives_guide, gemm_table, gemm_published, published, study,
 calibration_public, calibration_hardware, math_accuracy.
+
+Short form: test_doc_numbers.py::test_quick_facts_hold, test_doc_numbers.py::test_some_slow_facts_hold.
 """
 import sys
 

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """One active row on a full fabric of 750 x 994 tiles: the cycle loop takes at most 1.2 times what it
-takes for the row alone.  Both are repeated, in turns, until each has run for 2 s; medians."""
+takes for the row alone.  Both are repeated, in turns, until each has run for 2 s; medians.
+
+No short form: times.
+"""
 import statistics
 
 from claims import Claims, harness

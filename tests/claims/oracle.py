@@ -7,6 +7,8 @@ Default: 200,000 functions on both machines, at every level and at compile time,
 from the commit.  Then the oracle shows what it finds within 5,000 functions: each seeded miscompile
 (tests/seeded_miscompiles.py) and, with the tools of the commit OLD in BIN (built from the history
 unless given), the three defects of wide integers that OLD had.  --part: functions, miscompiles or old.
+
+Short form: test_oracle.py::test_the_oracle_agrees_with_every_level_on_both_machines.
 """
 import argparse
 import os

@@ -5,6 +5,8 @@ iterations, both machines.
 CONFORMANCE_DIR names a checkout of github.com/Cerebras/sdk-examples or csl-examples.  Sizes are such
 that the programs' own checks allow for the rounding, and square where a program needs that.  The seed
 is from the commit; ROUNDS says how often each script runs (3).
+
+No short form: programs of others.
 """
 import os
 import shutil

@@ -9,6 +9,8 @@ straight way within 12 % + 16; and no random pattern takes fewer cycles than its
 nor hot spots 1.25 times as many.
 
 PATTERNS and POINTS (of the model, 60 per machine) set other numbers.  About 4 minutes.
+
+Short form: test_packets.py::test_patterns, test_packets.py::test_model.
 """
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -4,6 +4,8 @@ samples on both machines; the playground does so in Chromium, within its size, a
 
 Builds with playground/build.sh, which needs Emscripten and Node.js, and drives the page with
 playground/page/test/browser.mjs. SCREENSHOTS names a folder for screenshots of it.
+
+No short form: a build of its own.
 """
 import json
 import os

@@ -4,6 +4,8 @@
 Each program's result is compared with numpy's; ratios of emulated to published are printed and have no
 bound of their own.  --update writes the table.  PUBLISHED_FULL=1 also transforms a cube of 128^3 on
 128 x 128 tiles.  About five minutes, most of them for the programs of 600 x 595 tiles.
+
+Short form: test_published.py::test_quick_rows_of_the_page_are_current.
 """
 import os
 import sys

@@ -6,6 +6,8 @@
 N random programs of small fabrics (300), as threads of one process that stand for 2, 3 and 7
 processes: end, statistics, memory, events.  Then the samples and, if CONFORMANCE_DIR names a folder of
 programs, its scripts, as `mpirun -n R` starts them: R = 1, 2, 3, 4, 7 with 1 to 3 threads each.
+
+Short form: test_ranks.py::test_everything_is_as_on_one_process.
 """
 import os
 import sys

@@ -8,6 +8,8 @@ over that of one; the time of a meeting of two processes (a vote and a swap), fr
 nearly nothing happens in each cycle.  From these the speed on 8 and 64 nodes is predicted: a node has
 its share of the tiles at the rate of one process here, and meets the others once per block of cycles,
 whose vote takes a message for each doubling of the nodes.
+
+No short form: times.
 """
 import math
 import statistics

@@ -8,6 +8,8 @@ each kind are renamed per program; the commit or SEED choose them.  Assembly, me
 are compared with the old names put back, and the sections of the image that hold neither names nor
 places.  The scripts of SdkLayout compile inside of Python: their runs must pass with the same
 cycles.
+
+Short form: test_language_server.py::test_random_renames_keep_a_sample.
 """
 import os
 import random

@@ -4,7 +4,10 @@ alone, on 750 x 994 tiles by processor time (the median of pairs by turns), and 
 programs of 250 x 190 tiles. With --profile beside --report, which adds time lines and cycles of lines,
 it costs at most six times the run (processor time, the median of pairs by turns).
 
-PAIRS=N (default 3); WAFER=0 leaves the wafer out, which takes minutes on a busy machine."""
+PAIRS=N (default 3); WAFER=0 leaves the wafer out, which takes minutes on a busy machine.
+
+No short form: times.
+"""
 import os
 import re
 import resource

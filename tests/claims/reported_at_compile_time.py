@@ -7,6 +7,8 @@ around.  Each is compiled as it is, where no message may come, and with one mist
 where a message of that kind must point at the line that is wrong.  The draw comes from the commit.
 
     reported_at_compile_time.py [PROGRAMS]     default 24, each compiled 8 times
+
+Short form: test_claims.py::test_a_quick_claim_holds.
 """
 import random
 import subprocess

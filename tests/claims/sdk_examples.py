@@ -4,6 +4,8 @@
 Arguments, or the words of CONFORMANCE_DIRS, name the checkouts: RELEASE=FOLDER, all of them for
 the whole claim.  2.10 is github.com/Cerebras/sdk-examples, the others are tags of
 github.com/Cerebras/csl-examples.
+
+No short form: programs of others.
 """
 import os
 import sys

@@ -3,6 +3,8 @@
 our text trace.
 
     simlog.py WSE_VIZ       a checkout of davidz-cerebras/wse-viz; or WSE_VIZ in the environment
+
+Short form: test_simlog.py::test_landings_are_the_moves_of_the_trace.
 """
 import json
 import os

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """One process opens, runs and closes 2,000 programs, and one makes 10,000 launches, from C and from
-Python: with constant memory, and without a leak by the leak sanitizer's count."""
+Python: with constant memory, and without a leak by the leak sanitizer's count.
+
+Short form: unit/host_soak.c.
+"""
 import re
 import subprocess
 from pathlib import Path

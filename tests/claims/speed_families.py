@@ -7,6 +7,8 @@ to commit 35dd493, whose programs are the first argument.
 Each build runs what its own compiler makes of a family, by turns; the median of the ratios of user
 times per active tile-cycle counts, or that of the counts of instructions.  It needs two builds, so
 run.sh does not run it.
+
+No short form: two builds.
 """
 import argparse
 import sys

@@ -8,6 +8,8 @@ benchmark, and times are per active tile-cycle, so that builds with other format
 other cycles can be compared.  It needs two builds, so run.sh does not run it.  Where other programs
 run on the machine, the counts of instructions (--instructions, with valgrind) say more than the
 times.
+
+No short form: two builds.
 """
 import argparse
 import os

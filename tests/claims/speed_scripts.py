@@ -7,6 +7,8 @@ every script, run by turns with both builds; the sums over the scripts count.
 OLD_BIN and NEW_BIN: folders of the programs.  Compilation, Python and the emulator all count; what
 Python takes to start and to import numpy, which no build can change, is printed beside them.  It
 needs two builds, so run.sh does not run it.
+
+No short form: two builds.
 """
 import argparse
 import os

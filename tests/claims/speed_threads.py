@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """Two threads reach at least 0.75 of the scaling that two independent copies of the program reach
 on the same machine, on a fabric of 256 x 256, with the same statistics.  The best of several runs
-counts; nothing else may run on the machine."""
+counts; nothing else may run on the machine.
+
+No short form: times.
+"""
 import json
 import subprocess
 

@@ -8,6 +8,8 @@ build takes for the host script: the run of the program, copies, Python and all.
 CONFORMANCE_DIR: a checkout of Cerebras/csl-examples.  OLD_BIN and NEW_BIN: folders of the programs,
 whose scripts run by turns, each on what its own compiler makes.  The median of the ratios counts; the
 bound is a ratio to commit 35dd493.  It needs two builds, so run.sh does not run it.
+
+No short form: two builds.
 """
 import argparse
 import os

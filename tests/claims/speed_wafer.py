@@ -6,6 +6,8 @@ the time that another build takes, and at most 1.5 GB; both run by turns, on two
 OLD_BIN and NEW_BIN: folders of the programs.  The bound is a ratio to commit 35dd493.  It needs two
 builds, so run.sh does not run it.  Where other programs run on the machine, the processor time says
 more than the wall time; both are printed.
+
+No short form: two builds.
 """
 import argparse
 import os

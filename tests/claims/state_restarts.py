@@ -2,7 +2,10 @@
 """A killed run is brought back with nothing lost: kill -9 at 20 random moments of wse-emu, of one of
 three processes under mpirun, and of a host script.  The end is prompt and says so, whatever file of
 a state there is can be used, and the restart ends with the results, statistics and output of a run
-without a kill."""
+without a kill.
+
+Short form: test_states.py::test_a_killed_run_goes_on_from_its_state.
+"""
 import json
 import os
 import random

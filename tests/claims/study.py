@@ -6,6 +6,8 @@ two cores). Ratios lie within 8 % of the thesis' numbers, where the thesis gives
 over the chain for short vectors, two-phase over the chain at B = P, ring over chain allreduce at
 3 tiles in the model. The best of three patterns takes at most 1.38 times the predicted optimum,
 and the optimal tree, carried out, at most 1.10 times and 64 cycles.
+
+Short form: test_study.py::test_points_of_the_page_take_these_cycles.
 """
 import sys
 

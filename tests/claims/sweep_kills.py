@@ -5,6 +5,8 @@ A sweep of 60 points, five of which fail, is killed with all its processes at 20
 started again, in turn on threads and on three processes of mpirun.  No point that was kept is
 measured again, every kept file is whole, no part of a table appears before the end, and the table
 at the end is that of a sweep without a kill.
+
+Short form: test_sweep.py::test_a_killed_sweep_goes_on.
 """
 import json
 import os

@@ -5,6 +5,8 @@ Deletes one random token from a random file of ours, many times. At least 90 % o
 the file ungrammatical must have their first error within one line of the deletion.
 
     syntax_deletions.py [--count=N] [--seed=N] [--verbose] [FOLDER...]
+
+Short form: test_mutants.py::test_mutants_are_refused_near_the_change.
 """
 import argparse
 import random

@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """The thread sanitizer finds nothing while 2, 3 and 4 threads run random programs, meeting in every
 cycle, with the results of the reference engine.  THREADS_SEEDS sets the number of programs, and that
-of programs of streams."""
+of programs of streams.
+
+No short form: a build of its own.
+"""
 import os
 import subprocess
 

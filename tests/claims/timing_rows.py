@@ -6,6 +6,8 @@ second time on purpose: the table must not drift.  unit-emu_timing sets each row
 values and measures that the emulated cycles move.  Inferred rows say from what; the points from
 which they were inferred hold them (calibration_fit.py).  What assumed rows could move is what
 docs/cycle-model.md says.
+
+Short form: test_calibration.py::test_documented_times_stay, unit/emu_timing.c.
 """
 import re
 import sys

@@ -4,6 +4,8 @@ trace is the plain one.
 
     trace_size.py [OLD_BIN]     OLD_BIN: programs of another build, whose time for its plain trace is
                                 compared, by turns (user time, median of 5)
+
+Short form: test_observe.py::test_a_trace_is_compressed_by_its_name.
 """
 import os
 import statistics

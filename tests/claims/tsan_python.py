@@ -4,6 +4,8 @@ runtimes of their own, on engines with two threads, while signals arrive.  It bu
 sanitizer and preloads its library.
 
     tsan_python.py [ROUNDS]      rounds of each thread, 40 without an argument
+
+No short form: a build of its own.
 """
 import argparse
 import re

@@ -7,6 +7,8 @@ two themes, the keyboard suffices, and the numbers are those of --stats.
     viewer.py [NAME ...]    some of those below; SCREENSHOTS=FOLDER keeps them
 
 Needs Node.js, npm and Chromium (CHROMIUM names it, default /usr/bin/chromium).
+
+Short form: test_viewer.py::test_the_page_in_a_browser.
 """
 import json
 import os

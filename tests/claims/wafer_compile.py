@@ -5,6 +5,8 @@
 per column: under 5 s and 1 GB.  The same with .px and .py passed to every tile, used at run time
 and in tests for the border: under 20 s, at most 9 classes.  4,096 tiles whose every parameter
 forces: under 15 s.
+
+Short form: test_layout_scale.py::test_the_whole_wafer.
 """
 import subprocess
 import sys

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """A 750 x 994 program in which every tile takes part: broadcast, then reduction by rows and by the
-first column, B = 64; result checked, at most 30 s in all and 1.5 GB, compile and load included."""
+first column, B = 64; result checked, at most 30 s in all and 1.5 GB, compile and load included.
+
+Short form: test_bench_families.py::test_engines_agree_on_wide_rows.
+"""
 import time
 
 from claims import Claims, harness

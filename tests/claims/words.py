@@ -8,6 +8,8 @@ exception that no sentence needs any more fails, and so does a pattern that miss
 Also counts lines that three pages share.
 
     words.py [--root=DIR] [-v]     --root: the sources of another checkout; -v: print each sentence
+
+Short form: test_claims.py::test_a_quick_claim_holds.
 """
 import argparse
 import ast
