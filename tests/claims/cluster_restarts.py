@@ -102,7 +102,7 @@ def check_kills(processes):
         process = start(processes, saving)
         if draw.random() < 0.75:
             wait_for_state(process, state)
-            time.sleep(draw.uniform(0, 0.5) * seconds)
+            time.sleep(draw.uniform(0, 0.3) * seconds)
         else:
             time.sleep(draw.uniform(0.1, 0.85) * seconds)
         pids = emulators(process, processes)

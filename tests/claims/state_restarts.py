@@ -132,7 +132,7 @@ class Runs:
         process = self.start(kind, options)
         if self.draw.random() < 0.75:
             self.wait_for_state(process)
-            time.sleep(self.draw.uniform(0, 0.5) * seconds)
+            time.sleep(self.draw.uniform(0, 0.3) * seconds)
         else:
             time.sleep(self.draw.uniform(0.1, 0.85) * seconds)
         pids = ranks_run.emulators_of(process.pid) if kind == "mpirun" else [process.pid]
