@@ -51,6 +51,7 @@ Operand place_field(Sema *s, Operand place, uint32_t i)
     place.packed = place.type;
   place.bit = (uint16_t)(place.bit + type_field_bit(s->pool, place.type, i));
   place.type = field;
+  place.value = POOL(NONE);     /* what is known of the whole */
   return place;
 }
 
