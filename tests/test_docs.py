@@ -108,10 +108,18 @@ def accidental_items(page):
     return found
 
 
+def long_lines(page):
+    """Lines of text of more than 100 columns.  Tables, titles and code are as long as they are."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    return [line for line in text.splitlines()
+            if len(line) > 100 and not line.startswith(("|", "#", "    "))]
+
+
 @pytest.mark.parametrize("page", ALL_PAGES, ids=lambda p: str(p.relative_to(harness.ROOT)))
 def test_links_lead_somewhere_and_paragraphs_are_whole(page):
     assert broken_links(page) == []
     assert accidental_items(page) == []
+    assert long_lines(page) == []
 
 
 def test_a_broken_link_is_found(tmp_path):
@@ -125,6 +133,13 @@ def test_an_accidental_item_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("This takes P\n- 3 cycles.\n\n- one\n- two\n\n```\na\n- b\n```\n")
     assert accidental_items(page) == ["- 3 cycles."]
+
+
+def test_a_long_line_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    long = "word " * 21
+    page.write_text(f"{long}\n\n| {long}|\n\n```\n{long}\n```\n\n    {long}\n\n# {long}\n")
+    assert long_lines(page) == [long]
 
 
 # ---- files that pages and comments name ---------------------------------------------------------
