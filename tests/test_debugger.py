@@ -147,7 +147,7 @@ def test_writing_needs_the_present(session, engine):
 MISTAKES = {
     "frobnicate": "there is no command 'frobnicate'", "break nowhere": "no tile has a function",
     "break pe.csl:9999": "no tile has code at line 9999", "break": "a place is missing",
-    "break scale @7,7": "is no tile or region", "break wavelet 99": "no tile has it",
+    "break scale @7,7": "is no tile or region", "break wavelet 99": "no tile has a color '99'",
     "break task nowhere": "no tile has a task 'nowhere'",
     "break scale if": "a condition is missing behind 'if'",
     "enable": "the number of a breakpoint is missing", "print /x table": "is no number",
@@ -487,3 +487,68 @@ def test_each_instruction_of_a_function_knows_its_caller(session, engine):
     first, last = line_of("kept[0] =", FRAMED), line_of("fn main", FRAMED)
     assert 20 < len(inside) < len(frames)
     assert all(found == [("main", str(first)), ("<launch>.main", str(last))] for found in inside)
+
+
+def test_a_line_behind_the_end_of_the_file(session):
+    session.compile(LAYOUT, PE, "-O0")
+    lines = PE.count("\n")
+    answers = session.answers([f"list {lines + 1}", "list 1000", f"list {2**31}", f"list {2**32 - 2}",
+                               f"list {2**70}"], "--engine=fast")
+    assert answers[0].endswith(f"{lines}  {PE.splitlines()[-1]}\n")
+    assert answers[1:] == [f"'{session.folder}/pe.csl' has {lines} lines\n"] * 4
+
+
+def test_a_breakpoint_is_named_as_it_was_asked_for(session):
+    session.compile(LAYOUT, PE, "-O0")
+    asked = ["task", "task 8 @1,0", "wavelet 3", "switch 3", "scale if n == 2"]
+    answers = session.answers([f"break {text}" for text in asked] + ["info breakpoints"],
+                              "--engine=fast")
+    for number, (text, answer) in enumerate(zip(asked, answers), 1):
+        assert re.fullmatch(rf"breakpoint {number}: {text}( \(\d places\))?\n", answer)
+    kinds = ["", "", "", "", "breakpoint "]
+    assert answers[-1] == "".join(f"{number}  {kind}{text}, 0 hits\n" for number, (kind, text)
+                                  in enumerate(zip(kinds, asked), 1))
+
+
+@pytest.mark.parametrize("command, answer", [
+    (f"break pe.csl:{2**32 + 1}", f"no tile has code at line {2**32 - 1} of 'pe.csl' or behind it"),
+    ("break switch", "a color is missing: its number or its name"),
+    ("break wavelet", "a color is missing: its number or its name"),
+    ("break wavelet 99", "no tile has a color '99'"),
+    (f"break switch {2**32}", f"no tile has a color '{2**32}'"),
+    (f"break wavelet 0 {2**32}", f"'{2**32}' is no value, 'arrives' or 'departs'"),
+    ("break scale @1,0,", "'@1,0,' is no tile or region X,Y,W,H of the 2 x 1 tiles"),
+    ("break scale @1,0 5", "'@1,0 5' is no tile or region X,Y,W,H of the 2 x 1 tiles"),
+    ("print 18446744073709551616", "this number has more than 64 bits: 18446744073709551616"),
+    ("print 0b102", "this is no number: 0b102"),
+])
+def test_what_a_command_refuses(session, command, answer):
+    session.compile(LAYOUT, PE, "-O0")
+    assert session.answers([command], "--engine=fast") == [answer + "\n"]
+
+
+def test_an_address_is_a_whole_number(session):
+    session.compile(LAYOUT, PE, "-O0")
+    out = session.answers(["tbreak scale", "continue", "print $pc"], "--engine=fast",
+                          "--launch=main(2)")
+    pc = int(out[2].split(" = ")[1])
+    places = [f"{pc}zz", f"{pc + 2**32}", f"{pc} {pc}"]
+    assert session.answers([f"break *{pc}"] + [f"break *{place}" for place in places],
+                           "--engine=fast") == [
+        f"breakpoint 1: *{pc}\n"] + [f"no instruction begins at {place}\n" for place in places]
+
+
+def test_numbers_are_those_of_csl(session):
+    session.compile(LAYOUT, PE, "-O0")
+    texts = {"010": 10, "0x10": 16, "0o17": 15, "0b101": 5, "0": 0, "1e2": 100, "0x1p3": 8}
+    assert session.answers([f"print {text}" for text in texts], "--engine=fast") == [
+        f"{text} = {value}\n" for text, value in texts.items()]
+
+
+def test_a_word_that_cannot_be_written_says_why(session):
+    session.compile(LAYOUT, PE, "-O0")
+    out = session.answers(["memory write --address=0xfffe --value=7", "cycle 2", "reverse-cycle",
+                           "memory write --address=0 --value=7"], "--engine=fast",
+                          "--launch=main(2)")
+    assert out[0] == "P0.0: cannot write 0xfffe: it lies outside the tile's memory\n"
+    assert out[3] == "the past cannot change; 'goto' leads to the present\n"

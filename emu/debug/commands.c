@@ -426,26 +426,26 @@ static void run_memory(Debugger *d, const char *rest)
 
 /* ---- source and code ----------------------------------------------------------------------- */
 
-static void print_lines(Debugger *d, const char *file, uint32_t line)
+static void print_lines(Debugger *d, const char *file, uint64_t line)
 {
   size_t length;
   char *text = file_read_all(file, &length);
-  uint32_t number = 1, first = line > LISTED_LINES / 2 ? line - LISTED_LINES / 2 : 1;
+  uint64_t number = 1, first = line > LISTED_LINES / 2 ? line - LISTED_LINES / 2 : 1;
   if (!text) {
     fprintf(d->out, *file ? "cannot read '%s'\n" : "no source is known here%s\n", file);
     return;
   }
-  for (size_t i = 0; i < length && number < first + LISTED_LINES; number++) {
+  for (size_t i = 0; i < length && (number < first || number - first < LISTED_LINES); number++) {
     size_t end = i;
     while (end < length && text[end] != '\n')
       end++;
     if (number >= first)
-      fprintf(d->out, "%s%4u  %.*s\n", number == line ? "->" : "  ", number, (int)(end - i),
-              text + i);
+      fprintf(d->out, "%s%4" PRIu64 "  %.*s\n", number == line ? "->" : "  ", number,
+              (int)(end - i), text + i);
     i = end + 1;
   }
   if (number <= first)
-    fprintf(d->out, "'%s' has %u lines\n", file, number - 1);
+    fprintf(d->out, "'%s' has %" PRIu64 " lines\n", file, number - 1);
   free(text);
 }
 
@@ -458,7 +458,7 @@ static void run_list(Debugger *d, const char *rest)
   const char *file = has_place ? frames.all[d->frame].file : cls ? cls->image->source : "";
   uint64_t line;
   if (read_count(d, rest, &line, has_place ? frames.all[d->frame].line : 1))
-    print_lines(d, file, line < UINT32_MAX ? (uint32_t)line : UINT32_MAX);
+    print_lines(d, file, line);
 }
 
 static void run_disassemble(Debugger *d, const char *rest)
@@ -635,7 +635,7 @@ static const Command commands[] = {
   {"stepi", "si", run_stepi, "[N] an instruction of the tile"},
   {"task", NULL, run_task, "[N] to the start of the tile's next task"},
   {"cycle", "cy", run_cycle, "[N] a cycle of the whole fabric"},
-  {"reverse-continue", "rc", run_reverse_continue, "back to where a breakpoint was hit last"},
+  {"reverse-continue", "rc", run_reverse_continue, "[N] back to the stop before, N times"},
   {"reverse-step", "rs", run_reverse_step, "[N] back to the start of the line before"},
   {"reverse-next", "rn", run_reverse_next, "[N] the same, over calls"},
   {"reverse-stepi", "rsi", run_reverse_stepi, "[N] back by an instruction of the tile"},

@@ -165,7 +165,7 @@ static void write_word(Debugger *d, uint32_t tile, const void *what)
   uint32_t address;
   if (read_address(d, tile, w->address, &address) &&
       !timeline_write(d->timeline, tile, address, bytes, sizeof bytes))
-    fprintf(d->out, "P%u.%u: cannot write 0x%04x: outside its memory, or in the past\n",
+    fprintf(d->out, "P%u.%u: cannot write 0x%04x: it lies outside the tile's memory\n",
             program_x(d->program, tile), program_y(d->program, tile), address);
 }
 
@@ -177,6 +177,8 @@ static void write_words(Debugger *d, const char *rest)
     number = strtoul(value, &end, 0);
   if (end == value || *end || number > UINT16_MAX)
     print_usage(d, "memory write --address=ADDRESS --value=WORD, a word of 16 bits");
+  else if (timeline_is_past(d->timeline))
+    fprintf(d->out, "the past cannot change; 'goto' leads to the present\n");
   else
     each_tile(d, write_word, &(WordWrite){address, (uint16_t)number});
 }

@@ -34,6 +34,8 @@ StandReason timeline_replay(Timeline *timeline, uint64_t limit);
 void timeline_busy(Timeline *timeline, bool begins);
 /* The run stops before this cycle, until another is given; UINT64_MAX none. */
 void timeline_limit(Timeline *timeline, uint64_t cycle);
+/* Does it stand before the host, so that nothing can be written? */
+bool timeline_is_past(const Timeline *timeline);
 /* Writes a general register of a tile; false in the past, and if the tile has not run yet. */
 bool timeline_write_register(Timeline *timeline, uint32_t tile, unsigned number, uint16_t value);
 /* A number for all that a program can see of the state: equal states have equal ones. */

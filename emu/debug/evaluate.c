@@ -2,6 +2,7 @@
 #include "emu/debug/debug_internal.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -487,16 +488,38 @@ static bool read_name(Reader *r, char name[NAME_TEXT])
   return true;
 }
 
+/* The digits of an integer, and their base: as in CSL, a 0 alone in front of them means nothing. */
+static const char *find_digits(const char *text, int *base)
+{
+  static const struct { char letter; int base; } prefixes[] = {{'x', 16}, {'o', 8}, {'b', 2}};
+  for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++)
+    if (text[0] == '0' && text[1] == prefixes[i].letter && isalnum((unsigned char)text[2])) {
+      *base = prefixes[i].base;
+      return text + 2;
+    }
+  *base = 10;
+  return text;
+}
+
 static bool read_number(Reader *r, EvalValue *v)
 {
   char *end, *float_end;
-  int64_t integer = (int64_t)strtoull(r->at, &end, 0);
+  int base;
+  const char *digits = find_digits(r->at, &base);
+  errno = 0;
+  int64_t integer = (int64_t)strtoull(digits, &end, base);
+  bool is_large = errno == ERANGE;
   double number = strtod(r->at, &float_end);
   bool is_float = float_end > end;
   *v = (EvalValue){.kind = is_float ? EVAL_FLOAT : EVAL_INTEGER, .integer = integer,
                    .is_unsigned = !is_float && integer < 0, .number = number};
-  r->at = is_float ? float_end : end;
-  return !is_name_letter(*r->at) || set_why(r->e, "this is no number: %.20s", r->at);
+  end = is_float ? float_end : end;
+  if (is_name_letter(*end))
+    return set_why(r->e, "this is no number: %.20s", r->at);
+  if (is_large && !is_float)
+    return set_why(r->e, "this number has more than 64 bits: %.20s", r->at);
+  r->at = end;
+  return true;
 }
 
 /* "module.name" is one name where the tile has such a symbol. */

@@ -1,6 +1,8 @@
 /* Breakpoints: where they are, and whether an event hits one. */
 #include "emu/debug/debug_internal.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,15 +64,15 @@ bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4])
 {
   const Image *image = d->program->image;
   unsigned x, y, w = 1, h = 1;
-  char tail;
+  int ends[2] = {0, 0};
   uint32_t all[4] = {0, 0, image->width, image->height};
   memcpy(region, all, sizeof all);
   if (!*text)
     return true;
-  int n = sscanf(text, "%9u,%9u,%9u,%9u%c", &x, &y, &w, &h, &tail);
-  if ((n != 2 && n != 4) || (n == 2 && strspn(text, "0123456789, ") != strlen(text)) || w == 0 ||
-      h == 0 || x >= image->width || y >= image->height || w > image->width - x ||
-      h > image->height - y)
+  int n = sscanf(text, "%9u,%9u%n,%9u,%9u%n", &x, &y, &ends[0], &w, &h, &ends[1]);
+  const char *end = text + ends[n == 4];
+  if ((n != 2 && n != 4) || end[strspn(end, " ")] || w == 0 || h == 0 || x >= image->width ||
+      y >= image->height || w > image->width - x || h > image->height - y)
     return refuse_break(d, "'@%s' is no tile or region X,Y,W,H of the %u x %u tiles", text,
                         image->width, image->height);
   uint32_t given[4] = {x, y, w, h};
@@ -221,9 +223,21 @@ static void add_function(Break *b, const Image *image, const char *name)
   }
 }
 
+/* `text` is a number and nothing else; false: it is not, or it is too large. */
+static bool read_word(const char *text, uint32_t *word)
+{
+  char *end;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 0);
+  *word = (uint32_t)number;
+  return isdigit((unsigned char)*text) && !*end && errno == 0 && number <= UINT32_MAX;
+}
+
 static void add_address(Break *b, const Program *program, const BreakSpec *spec)
 {
-  uint32_t pc = (uint32_t)strtoul(spec->place + 1, NULL, 0);
+  uint32_t pc;
+  if (!read_word(spec->place + 1, &pc))
+    return;
   for (uint32_t c = 0; c < program->image->n_classes; c++)
     if ((!spec->has_class || c == spec->cls) && class_insn(&program->classes[c], pc))
       add_place(b, c, pc, 0);
@@ -249,7 +263,8 @@ static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
   if (*place == '*') {
     add_address(b, d->program, spec);
   } else if (is_line) {
-    uint32_t line = (uint32_t)strtoul(colon ? colon + 1 : place, NULL, 10);
+    unsigned long long number = strtoull(colon ? colon + 1 : place, NULL, 10);
+    uint32_t line = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
     char *file = colon ? base_print("%.*s", (int)(colon - place), place)
                        : base_print("%s", current_file(d));
     b->asked_line = line;
@@ -273,37 +288,36 @@ static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
 
 /* ---- the other kinds ----------------------------------------------------------------------- */
 
+/* By number or name; false after reporting. */
 static bool find_color(Debugger *d, const char *name, unsigned *color)
 {
-  char *end;
-  *color = (unsigned)strtoul(name, &end, 0);
-  if (*name && !*end)
-    return *color < MAX_COLORS;
+  if (!*name)
+    return refuse_break(d, "a color is missing: its number or its name");
+  if (read_word(name, color) && *color < MAX_COLORS)
+    return true;
   for (uint32_t t = 0; t < d->program->n_tiles; t++)
     for (*color = 0; *color < MAX_COLORS; ++*color)
       if (strcmp(program_color_name(d->program, t, *color), name) == 0)
         return true;
-  return false;
+  return refuse_break(d, "no tile has a color '%s'", name);
 }
 
 /* COLOR [VALUE] [arrives|departs] */
 static Break *place_wavelet(Debugger *d, Break *b, const char *place)
 {
-  char color[64], words[2][32];
+  char color[64] = "", words[2][32];
   int n = sscanf(place, "%63s %31s %31s", color, words[0], words[1]);
-  if (n < 1 || !find_color(d, color, &b->color))
-    return refuse_break(d, "a color is missing, or no tile has it: '%s'", place);
+  if (!find_color(d, color, &b->color))
+    return NULL;
   b->port = PORT_COUNT;
   for (int i = 0; i < n - 1; i++) {
-    char *end;
     if (strcmp(words[i], "arrives") == 0) {
       b->port = PORT_RAMP;
     } else if (strcmp(words[i], "departs") == 0) {
       b->departs = true;
     } else {
       b->has_value = true;
-      b->value = (uint32_t)strtoul(words[i], &end, 0);
-      if (*end)
+      if (!read_word(words[i], &b->value))
         return refuse_break(d, "'%s' is no value, 'arrives' or 'departs'", words[i]);
     }
   }
@@ -362,8 +376,7 @@ static Break *place_break(Debugger *d, Break *b, const BreakSpec *spec)
   case BREAK_TASK:
     return place_task(d, b, place);
   case BREAK_SWITCH:
-    return find_color(d, place, &b->color) ? b
-           : refuse_break(d, "a color is missing, or no tile has it: '%s'", place);
+    return find_color(d, place, &b->color) ? b : NULL;
   case BREAK_WAVELET:
     return place_wavelet(d, b, place);
   case BREAK_WATCH: default:
@@ -403,9 +416,25 @@ static bool parse_hits(Debugger *d, const char *text, Break *b)
 
 static bool has_text(const char *text) { return text && *text; }
 
+/* What the user writes in front of the place. */
+typedef struct { const char *word; BreakKind kind; } KindWord;
+static const KindWord kind_words[] = {
+  {"task", BREAK_TASK}, {"wavelet", BREAK_WAVELET}, {"switch", BREAK_SWITCH},
+};
+
+static const char *word_of(BreakKind kind)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(kind_words); i++)
+    if (kind_words[i].kind == kind)
+      return kind_words[i].word;
+  return "";
+}
+
 static void name_break(Break *b, const BreakSpec *spec)
 {
-  snprintf(b->text, sizeof b->text, "%s%s%s%s%s", has_text(spec->place) ? spec->place : "",
+  const char *word = word_of(spec->kind);
+  snprintf(b->text, sizeof b->text, "%s%s%s%s%s%s%s", word,
+           *word && has_text(spec->place) ? " " : "", has_text(spec->place) ? spec->place : "",
            has_text(spec->region) ? " @" : "", has_text(spec->region) ? spec->region : "",
            has_text(spec->condition) ? " if " : "",
            has_text(spec->condition) ? spec->condition : "");
@@ -442,16 +471,13 @@ Break *stops_add_text(Debugger *d, BreakKind kind, const char *text)
 
 BreakKind stops_kind(const char *text, const char **rest)
 {
-  static const struct { const char *word; BreakKind kind; } kinds[] = {
-    {"task", BREAK_TASK}, {"wavelet", BREAK_WAVELET}, {"switch", BREAK_SWITCH},
-  };
   *rest = text;
-  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-    size_t n = strlen(kinds[i].word);
-    if (strncmp(text, kinds[i].word, n) != 0 || (text[n] != ' ' && text[n]))
+  for (size_t i = 0; i < ARRAY_COUNT(kind_words); i++) {
+    size_t n = strlen(kind_words[i].word);
+    if (strncmp(text, kind_words[i].word, n) != 0 || (text[n] != ' ' && text[n]))
       continue;
     *rest = text[n] ? text + n + 1 : "";
-    return kinds[i].kind;
+    return kind_words[i].kind;
   }
   return BREAK_CODE;
 }
@@ -477,14 +503,10 @@ bool stops_remove(Debugger *d, unsigned number)
 
 void stops_print(Debugger *d)
 {
-  static const char *const kinds[] = {
-    [BREAK_CODE] = "breakpoint", [BREAK_TASK] = "task", [BREAK_WAVELET] = "wavelet",
-    [BREAK_SWITCH] = "switch", [BREAK_WATCH] = "watch",
-  };
   for (size_t i = 0; i < arrlenu(d->breaks); i++) {
     const Break *b = &d->breaks[i];
-    fprintf(d->out, "%u  %s%s%s%s, %" PRIu64 " hits", b->number, kinds[b->kind],
-            *b->text ? " " : "", b->text,
+    fprintf(d->out, "%u  %s%s%s, %" PRIu64 " hits", b->number,
+            b->kind == BREAK_CODE ? "breakpoint " : b->kind == BREAK_WATCH ? "watch " : "", b->text,
             b->disabled ? " (disabled)" : b->temporary ? " (temporary)" : "", b->hits);
     if (b->rule == HITS_AFTER && b->count > b->hits)
       fprintf(d->out, ", stops after %" PRIu64, b->count);

@@ -568,19 +568,19 @@ static bool write_memory(Engine *base, uint32_t tile, uint32_t address, const vo
   return true;
 }
 
-static bool is_past(const Timeline *t)
+bool timeline_is_past(const Timeline *t)
 {
   return timeline_cycle(t) < t->present || t->n_applied < arrlenu(t->inputs);
 }
 
 bool timeline_write(Timeline *t, uint32_t tile, uint32_t address, const void *from, uint32_t bytes)
 {
-  return !is_past(t) && write_memory(&t->base, tile, address, from, bytes);
+  return !timeline_is_past(t) && write_memory(&t->base, tile, address, from, bytes);
 }
 
 bool timeline_write_register(Timeline *t, uint32_t tile, unsigned number, uint16_t value)
 {
-  Tile *core = is_past(t) ? NULL : t->inner_ops->tile(t->inner, tile, false);
+  Tile *core = timeline_is_past(t) ? NULL : t->inner_ops->tile(t->inner, tile, false);
   if (!core)
     return false;
   core->regs.r[number] = value;
