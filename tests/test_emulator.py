@@ -581,6 +581,12 @@ def test_an_unknown_option_comes_with_the_nearest_one(given, near):
     assert re.findall("did you mean '(.*)'", said) == ([near] if near else []), "option_nearest"
 
 
+def test_the_beginning_of_several_options_comes_with_them():
+    said = harness.emu("no.bin", "--save", expect=1).err
+    assert said.endswith("note: several options begin so: --save-state, --save-every\n"), \
+        "options_begin_so"
+
+
 @pytest.mark.parametrize("name, arguments", MISTAKES,
                          ids=[f"{n}-{i}" for i, (n, _) in enumerate(MISTAKES)])
 def test_a_mistake_has_its_message(image, name, arguments):

@@ -458,12 +458,28 @@ static unsigned find_option(const char *name, size_t length)
   return found;
 }
 
-/* The option that was probably meant, if any. */
+/* False: fewer than two options begin with `name`. */
+static bool note_several(const char *name, size_t length, Diags *diags)
+{
+  const char *all = "";
+  unsigned count = 0;
+  for (unsigned i = 0; i < OPTION_COUNT && length; i++) {
+    char full[32];
+    option_name(i, full);
+    if (strncmp(full, name, length) == 0)
+      all = arena_printf(diags_scratch(diags), "%s%s--%s", all, count++ ? ", " : "", full);
+  }
+  if (count >= 2)
+    diag_options_begin_so(diags, HOST_NOWHERE, all);
+  return count >= 2;
+}
+
+/* The options that were probably meant, if any. */
 static void note_nearest(const char *name, size_t length, Diags *diags)
 {
   char given[32], names[OPTION_COUNT][32];
   const char *candidates[OPTION_COUNT];
-  if (length >= sizeof given)
+  if (length >= sizeof given || note_several(name, length, diags))
     return;
   memcpy(given, name, length);
   given[length] = 0;

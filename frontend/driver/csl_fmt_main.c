@@ -19,7 +19,8 @@ static void print_usage(FILE *out)
                "                   if there are any\n"
                "  --version        print the version and stop\n"
                "  -h, --help       print this and stop\n\n"
-               "Exit: 0 done; 1 a file would change, or has syntax errors; 2 wrong usage\n");
+               "Exit: 0 done; 1 a file would change, has syntax errors or cannot be read; 2 wrong\n"
+               "usage\n");
 }
 
 /* The text is in the layout already, or could be written. */
