@@ -52,6 +52,15 @@ def test_hash_tables_of_our_own_are_known():
     assert files <= OWN_TABLES, files - OWN_TABLES
 
 
+def test_memory_that_begins_as_zero_comes_so():
+    """base_zeroed(n, size) also refuses a product that is too large.  Behind `if`, the memory may be
+    older."""
+    first = re.compile(r"^(?!\s*if\b)[^\n]*\n[^\n;]*= base_malloc\([^;]*;\s*memset\([\w.>-]+, 0,", re.M)
+    bad = [str(path) for path, text in SOURCES.items()
+           if first.search(text) or "memset(base_malloc(" in text]
+    assert not bad, "\n".join(bad)
+
+
 SYSTEMS = (r"__linux__|__EMSCRIPTEN__|__APPLE__|_WIN32|__x86_64__|__aarch64__|<(linux/.*|emscripten"
            r".*|sys/(mman|resource|syscall)\.h)>|\b(fopencookie|O_TMPFILE|pthread_create)\b|/proc/")
 

@@ -464,8 +464,7 @@ uint64_t timeline_hash(Timeline *t)
 Engine *timeline_create(const EngineOps *inner, Program *program, const EngineOptions *options,
                         TimelineFront front)
 {
-  Timeline *t = base_malloc(sizeof *t);
-  memset(t, 0, sizeof *t);
+  Timeline *t = base_zeroed(1, sizeof *t);
   t->base = (Engine){.ops = &engine_timeline, .program = program, .options = *options};
   t->base.options.pulse = NULL;         /* of the inner engine */
   t->inner_ops = inner;

@@ -19,8 +19,7 @@ enum {
 static void make_sets(FastEngine *e)
 {
   const Image *image = e->base.program->image;
-  e->sets = base_malloc(sizeof *e->sets * (image->n_color_sets + 1));
-  memset(e->sets, 0, sizeof *e->sets * (image->n_color_sets + 1));
+  e->sets = base_zeroed(image->n_color_sets + 1, sizeof *e->sets);
   for (uint32_t i = 0; i < image->n_color_sets; i++) {
     FastSet *set = &e->sets[i];
     const ImageColorConfig *by_color[MAX_COLORS] = {NULL};
@@ -175,8 +174,7 @@ static void wake_starters(FastEngine *e)
 
 static Engine *fast_create(Program *program, const EngineOptions *options)
 {
-  FastEngine *e = base_malloc(sizeof *e);
-  memset(e, 0, sizeof *e);
+  FastEngine *e = base_zeroed(1, sizeof *e);
   e->base = (Engine){.ops = &engine_fast, .program = program, .options = *options};
   e->timing = &program->timing;
   e->step = options->trace ? &fast_step_traced : &fast_step_plain;

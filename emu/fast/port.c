@@ -167,10 +167,7 @@ static VecRun *port_run_alloc(Turn *turn)
  * each. */
 static KnownRun *known_create(void)
 {
-  size_t bytes = KNOWN_RUNS * sizeof(KnownRun);
-  KnownRun *known = base_malloc(bytes);
-  memset(known, 0, bytes);
-  return known;
+  return base_zeroed(KNOWN_RUNS, sizeof(KnownRun));
 }
 
 static KnownRun *port_known(Turn *turn)

@@ -59,10 +59,7 @@ static void post_burst(HostSession *s, BurstTime *times, uint32_t tile, const ui
 
 static BurstTime *burst_times(HostSession *s)
 {
-  size_t size = sizeof(BurstTime) * arrlenu(s->channels);
-  BurstTime *times = base_malloc(size);
-  memset(times, 0, size);
-  return times;
+  return base_zeroed(arrlenu(s->channels), sizeof(BurstTime));
 }
 
 static void copy_command(const HostSession *s, const Operation *op, uint32_t tile, bool read,
@@ -134,8 +131,7 @@ static void expect_words(Operation *op)
 {
   size_t tiles = host_tile_count(&op->transfer);
   op->missing = tiles * op->transfer.elements;
-  op->received = base_malloc(sizeof *op->received * (tiles + 1));
-  memset(op->received, 0, sizeof *op->received * tiles);
+  op->received = base_zeroed(tiles, sizeof *op->received);
 }
 
 static void issue_copy_out(HostSession *s, Operation *op)
@@ -155,10 +151,8 @@ static void issue_launch(HostSession *s, Operation *op)
 {
   BurstTime *args = burst_times(s), *calls = burst_times(s);
   uint32_t words[MAX_BURST];
-  if (!s->unblocks_expected) {
-    s->unblocks_expected = base_malloc(sizeof(uint32_t) * s->program->n_tiles);
-    memset(s->unblocks_expected, 0, sizeof(uint32_t) * s->program->n_tiles);
-  }
+  if (!s->unblocks_expected)
+    s->unblocks_expected = base_zeroed(s->program->n_tiles, sizeof *s->unblocks_expected);
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
     const ImageBinding *b = session_binding(s, tile, op->function);
     if (!b)
@@ -467,8 +461,7 @@ static uint32_t *open_launches(HostSession *s)
 /* Nothing moves and nothing more can be issued. */
 static WseStatus report_stuck(HostSession *s)
 {
-  uint32_t *short_colors = base_malloc(sizeof *short_colors * s->program->n_tiles);
-  memset(short_colors, 0, sizeof *short_colors * s->program->n_tiles);
+  uint32_t *short_colors = base_zeroed(s->program->n_tiles, sizeof *short_colors);
   uint32_t *launched = open_launches(s);
   IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected,
                            .short_colors = short_colors, .launched = launched};

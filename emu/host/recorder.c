@@ -652,8 +652,7 @@ static void begin_replay(Recorder *r, StateFile *from)
 Engine *recorder_create(const EngineOps *inner, Program *program, const EngineOptions *options,
                         const RecorderOptions *own, StateFile *from)
 {
-  Recorder *r = base_malloc(sizeof *r);
-  memset(r, 0, sizeof *r);
+  Recorder *r = base_zeroed(1, sizeof *r);
   r->table = engine_recorder;
   r->base = (Engine){.ops = &r->table, .program = program, .options = *options};
   r->base.options.pulse = NULL;         /* of the inner engine */

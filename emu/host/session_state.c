@@ -62,10 +62,8 @@ static void print_line(HostSession *s, uint64_t cycle, uint32_t tile)
 void session_print(void *context, uint64_t cycle, uint32_t tile, uint8_t byte)
 {
   HostSession *s = context;
-  if (!s->prints) {
-    s->prints = base_malloc(sizeof *s->prints * s->program->n_tiles);
-    memset(s->prints, 0, sizeof *s->prints * s->program->n_tiles);
-  }
+  if (!s->prints)
+    s->prints = base_zeroed(s->program->n_tiles, sizeof *s->prints);
   if (byte == '\n')
     print_line(s, cycle, tile);
   else

@@ -6,14 +6,12 @@
 #include "stb_ds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- colors and positions -------------------------------------------------------------------- */
 
 ColorState *color_create(const ImageColorConfig *config)
 {
-  ColorState *state = base_malloc(sizeof *state);
-  memset(state, 0, sizeof *state);
+  ColorState *state = base_zeroed(1, sizeof *state);
   state->config = config;
   state->rx_position = state->tx_position = config->current;
   state->suspended = config->teardown;

@@ -4,12 +4,6 @@
 #include "stb_ds.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-static void *zeroed_memory(size_t bytes)
-{
-  return memset(base_malloc(bytes), 0, bytes);
-}
 
 static void load_memory(RefEngine *engine, RefTile *tile, uint32_t index)
 {
@@ -26,7 +20,7 @@ RefTile *touch_tile(RefEngine *engine, uint32_t index)
   RefTile *tile = engine->tiles[index];
   if (tile)
     return tile;
-  tile = zeroed_memory(sizeof *tile);
+  tile = base_zeroed(1, sizeof *tile);
   engine->tiles[index] = tile;
   arrput(engine->touched, index);
   for (unsigned c = 0; c < MAX_COLORS; c++) {

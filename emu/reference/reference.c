@@ -4,7 +4,6 @@
 #include "stb_ds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 Turn start_turn(RefEngine *engine, RefTile *tile)
 {
@@ -230,11 +229,9 @@ static RunStatus run_cycles(Engine *base, uint64_t limit)
 
 static Engine *ref_create(Program *program, const EngineOptions *options)
 {
-  RefEngine *engine = base_malloc(sizeof *engine);
-  size_t bytes = program->n_tiles * sizeof(RefTile *);
-  memset(engine, 0, sizeof *engine);
+  RefEngine *engine = base_zeroed(1, sizeof *engine);
   engine->base = (Engine){.ops = &engine_reference, .program = program, .options = *options};
-  engine->tiles = memset(base_malloc(bytes), 0, bytes);
+  engine->tiles = base_zeroed(program->n_tiles, sizeof(RefTile *));
   engine->channels = base_malloc(sizeof *engine->channels * channel_count(engine));
   for (unsigned i = 0; i < channel_count(engine); i++)
     engine->channels[i] = (RefChannel){.out.last_tile = program->n_tiles - 1};

@@ -65,8 +65,7 @@ static bool is_written(const TileMem *mem, uint32_t address, uint32_t bytes)
 static void touch_tracked(const Program *program, uint32_t tile, TileMem *mem)
 {
   const ImageClass *image = mem->cls->image;
-  mem->bytes = base_malloc(PE_MEM_BYTES + PE_MEM_BYTES / 8);
-  memset(mem->bytes, 0, PE_MEM_BYTES + PE_MEM_BYTES / 8);
+  mem->bytes = base_zeroed(PE_MEM_BYTES + PE_MEM_BYTES / 8, 1);
   mem->full = mem->tracked = true;
   mem->lent = false;
   mem_initialise(program, tile, mem->bytes);
@@ -89,9 +88,7 @@ void mem_touch(const Program *program, uint32_t tile, TileMem *mem)
     touch_tracked(program, tile, mem);
     return;
   }
-  uint32_t size = mem_compact_bytes(mem->cls);
-  mem->bytes = base_malloc(size ? size : 1);
-  memset(mem->bytes, 0, size);
+  mem->bytes = base_zeroed(mem_compact_bytes(mem->cls), 1);
   mem->full = mem->lent = false;
   mem_initialise(program, tile, mem->bytes);
 }
@@ -119,8 +116,7 @@ void mem_free(TileMem *mem)
 static void mem_grow(TileMem *mem)
 {
   const ClassCode *cls = mem->cls;
-  uint8_t *all = base_malloc(PE_MEM_BYTES);
-  memset(all, 0, PE_MEM_BYTES);
+  uint8_t *all = base_zeroed(PE_MEM_BYTES, 1);
   memcpy(all, mem->bytes, cls->image->static_bytes);
   memcpy(all + cls->stack_low, mem->bytes + cls->image->static_bytes, stack_bytes(cls));
   if (!mem->lent)

@@ -666,8 +666,7 @@ static StrId content_of(Session *session, StrTable *contents, const ProgramClass
   static const uint8_t no_bytes[1];
   ImageColorSet no_colors = {0};
   uint32_t blob = class->code.image.tile_blob_bytes;
-  uint8_t *zeros = base_malloc(blob + 1u);
-  memset(zeros, 0, blob + 1u);
+  uint8_t *zeros = base_zeroed(blob, 1);
   Image image = {
     .arch = session->options->arch, .fp16 = session->options->fp16, .width = 1, .height = 1,
     .fabric_width = 1, .fabric_height = 1, .channels = 1, .sdk = SDK_1_4,

@@ -323,8 +323,7 @@ static void pair_grow(PairMap *map)
 {
   PairMap old = *map;
   map->size = old.size == 0 ? 64 : old.size * 2;
-  map->at = base_malloc(map->size * sizeof *map->at);
-  memset(map->at, 0, map->size * sizeof *map->at);
+  map->at = base_zeroed(map->size, sizeof *map->at);
   for (uint32_t i = 0; i < old.size; i++)
     if (old.at[i].value != 0)
       map->at[pair_slot(map, old.at[i].key)] = old.at[i];

@@ -475,8 +475,7 @@ static void table_grow(Pool *pool)
 {
   uint32_t size = (pool->mask + 1) * 2;
   free(pool->table);
-  pool->table = base_malloc(size * sizeof *pool->table);
-  memset(pool->table, 0, size * sizeof *pool->table);
+  pool->table = base_zeroed(size, sizeof *pool->table);
   pool->mask = size - 1;
   for (uint32_t id = POOL_RAW_POISON; id < pool->n_items; id++)
     if (pool->items[id].hash != 0)
@@ -587,8 +586,7 @@ Pool *pool_create(Arena *arena, StrTable *names)
   pool->arena = arena;
   pool->names = names;
   pool->mask = 4095;
-  pool->table = base_malloc((pool->mask + 1) * sizeof *pool->table);
-  memset(pool->table, 0, (pool->mask + 1) * sizeof *pool->table);
+  pool->table = base_zeroed(pool->mask + 1, sizeof *pool->table);
   add_known(pool, POOL_RAW_NONE, PK_POISON, POOL_RAW_POISON_TYPE);
 #define T(name, text) add_known(pool, POOL_RAW_##name, PK_WELL_KNOWN_TYPE, POOL_RAW_TYPE);
   WELL_KNOWN_TYPES(T)

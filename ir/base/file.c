@@ -274,13 +274,13 @@ bool file_out_keep(FileOut *out)
   return out->kept = true;
 }
 
-/* Between a failed write and this question other calls may have set errno: only what they hardly
- * set is believed. */
 void file_limit_fails(void)
 {
   signal(SIGXFSZ, SIG_IGN);
 }
 
+/* Between a failed write and this question other calls may have set errno: only what they hardly
+ * set is believed. */
 const char *file_lost_reason(void)
 {
   bool is_known = errno == ENOSPC || errno == EDQUOT || errno == EBADF;

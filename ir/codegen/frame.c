@@ -15,8 +15,7 @@ enum { RETURN_ADDRESS_BYTES = 2, SAVED_BYTES = 2 };
 
 static void place_slots(MFunc *mf)
 {
-  bool *used = base_malloc(arrlenu(mf->slots) + 1);
-  memset(used, 0, arrlenu(mf->slots) + 1);
+  bool *used = base_zeroed(arrlenu(mf->slots), sizeof *used);
   for (size_t i = 0; i < arrlenu(mf->code); i++)
     if (mf->code[i].sym == SYM_FRAME && !mf->code[i].dead)
       used[mf->code[i].sym_index] = true;

@@ -294,8 +294,7 @@ static void make_tile_slots(const Cg *cg, ImageClass *image)
 
 void layout_data(const Cg *cg, ImageClass *image)
 {
-  uint8_t *memory = base_malloc(cg->machine->pe_mem_bytes);
-  memset(memory, 0, cg->machine->pe_mem_bytes);
+  uint8_t *memory = base_zeroed(cg->machine->pe_mem_bytes, 1);
   fill_memory(cg, memory);
   make_segments(cg, memory, image);
   free(memory);

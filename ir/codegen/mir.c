@@ -1,7 +1,6 @@
 /* Machine instructions over virtual registers: what they read, write and where they go. */
 #include "ir/codegen/codegen.h"
 
-#include <string.h>
 
 #include <stb_ds.h>
 
@@ -140,8 +139,7 @@ static void count_uses(const MInsn *mi, uint32_t *uses, int32_t change)
 
 void mir_sweep(MFunc *mf)
 {
-  uint32_t *uses = base_malloc(sizeof *uses * (arrlenu(mf->vregs) + 1));
-  memset(uses, 0, sizeof *uses * (arrlenu(mf->vregs) + 1));
+  uint32_t *uses = base_zeroed(arrlenu(mf->vregs) + 1, sizeof *uses);
   for (size_t i = 0; i < arrlenu(mf->code); i++)
     if (!mf->code[i].dead)
       count_uses(&mf->code[i], uses, 1);
