@@ -1,5 +1,6 @@
 """What the tools say of options that they do not have, and of output that is lost."""
 
+import json
 import re
 
 import pytest
@@ -141,9 +142,11 @@ def test_a_full_disk_is_named_whatever_is_written(hello, option):
 @pytest.mark.parametrize("command", [
     "wse-emu p.bin --report=r.html", "wse-emu p.bin --report=/dev/stdout > r.html",
     "wse-emu p.bin --trace-format=perfetto --trace-file=t", "wse-emu p.bin --save-state=s",
-    f"cslc {HELLO} -o q.bin", "csl-fmt -i long.csl"])
+    f"cslc {HELLO} -o q.bin", "csl-fmt -i long.csl", "wse-emu --cluster=c.json --stats=s.json"])
 def test_a_limit_of_file_sizes_is_named_and_leaves_no_part(hello, command):
     (hello / "long.csl").write_text("const a=1;\n" * 500)
+    wafers = [{"name": name, "image": "p.bin"} for name in ("a", "b")]
+    (hello / "c.json").write_text(json.dumps({"wafers": wafers, "links": []}))
     before = {p.name: p.read_bytes() for p in hello.iterdir()}
     tool, rest = command.split(" ", 1)
     limited = f"ulimit -f 1; {harness.tool(tool)} {rest}"

@@ -231,7 +231,7 @@ static WseStatus print_errors(Seating *t, WseStatus status)
 
 /* ---- statistics ------------------------------------------------------------------------------ */
 
-static json_t *stats_json(Seating *t)
+static char *stats_text(Seating *t)
 {
   json_t *top = json_object(), *wafers = json_object();
   uint64_t cycles = 0;
@@ -246,28 +246,26 @@ static json_t *stats_json(Seating *t)
   json_object_set_new(top, "cycle", json_integer((json_int_t)cycles));
   json_object_set_new(top, "wafers", wafers);
   json_object_set_new(top, "links", cluster_links_json(t->host.cluster));
-  return top;
+  char *text = json_dumps(top, STATS_JSON);
+  json_decref(top);
+  char *line = base_print("%s\n", text);
+  free(text);
+  return line;
 }
 
 static WseStatus write_stats(Seating *t)
 {
-  FileOut out = {0};
   const char *path = t->options->stats_file;
   if (!t->options->stats)
     return WSE_OK;
-  bool kept = !path || file_out_open(&out, path);
-  if (kept) {
-    json_t *stats = stats_json(t);
-    FILE *to = path ? out.stream : t->out;
-    kept = json_dumpf(stats, to, STATS_JSON) == 0 && fputc('\n', to) != EOF;
-    json_decref(stats);
-    if (path)
-      kept = file_out_keep(&out) && kept && file_out_close(&out);
-  }
-  if (kept)
+  char *text = stats_text(t);
+  bool written = path ? file_write_all(path, text, strlen(text)) : fputs(text, t->out) != EOF;
+  const char *why = strerror(errno);
+  free(text);
+  if (written)
     return WSE_OK;
   diag_output_unwritable(session_diags(t->session), HOST_NOWHERE, path ? path : "standard output",
-                         strerror(errno));
+                         why);
   session_usage(t->session);
   host_print_error(t->session);
   return WSE_USAGE;

@@ -101,6 +101,7 @@ static WseStatus write_one(HostSession *session, const HostOptions *options, con
                            void (*print)(HostSession *, const HostOptions *, FILE *))
 {
   FileOut out;
+  const char *why;
   if (!path) {
     print(session, options, host_options_out(options));
     return WSE_OK;
@@ -108,9 +109,7 @@ static WseStatus write_one(HostSession *session, const HostOptions *options, con
   if (!file_out_open(&out, path))
     return report_unwritable(session, path, strerror(errno));
   print(session, options, out.stream);
-  bool kept = file_out_keep(&out);
-  const char *why = file_lost_reason();
-  return file_out_close(&out) && kept ? WSE_OK : report_unwritable(session, path, why);
+  return file_out_finish(&out, &why) ? WSE_OK : report_unwritable(session, path, why);
 }
 
 static void print_stats(HostSession *session, const HostOptions *options, FILE *out)

@@ -285,6 +285,7 @@ void recorder_save(Engine *engine)
 {
   Recorder *r = recorder_of(engine);
   FileOut out;
+  const char *why;
   if (!r->own.path || !has_live_one(r))
     return;
   go_live_together(r);
@@ -296,9 +297,7 @@ void recorder_save(Engine *engine)
     cluster_states_write(r->own.states, out.stream);
   else
     recorder_write(engine, out.stream);
-  bool kept = !ferror(out.stream) && file_out_keep(&out);
-  const char *why = file_lost_reason();
-  if (!file_out_close(&out) || !kept)
+  if (!file_out_finish(&out, &why))
     note_unwritten(r, why);
 }
 

@@ -335,17 +335,16 @@ static bool is_before_state(HostSession *s)
 WseStatus session_dump_core(HostSession *s, const char *path)
 {
   FileOut out;
+  const char *why;
   if (is_before_state(s))
     return WSE_OK;
-  bool opened = file_out_open(&out, path);
-  if (opened)
+  if (file_out_open(&out, path)) {
     state_file_write(out.stream, state_engine(s), s->image_mark, NULL, 0);
-  const char *why = strerror(errno);
-  bool kept = opened && !ferror(out.stream) && file_out_keep(&out);
-  if (opened)
-    why = file_lost_reason();
-  if (opened && file_out_close(&out) && kept)
-    return WSE_OK;
+    if (file_out_finish(&out, &why))
+      return WSE_OK;
+  } else {
+    why = strerror(errno);
+  }
   diag_output_unwritable(s->diags, HOST_NOWHERE, path, why);
   return session_usage(s);
 }

@@ -206,6 +206,8 @@ void file_limit_fails(void);
 const char *file_lost_reason(void);
 /* Closes; what was not kept is gone.  False with errno set if the last bytes were lost. */
 bool file_out_close(FileOut *out);
+/* Keeps what was written, and closes.  False with *why, for a message: some of it is lost. */
+bool file_out_finish(FileOut *out, const char **why);
 
 /* ---- status_line.c: what a long operation is doing, on a terminal ------------------------ */
 

@@ -301,6 +301,13 @@ bool file_out_close(FileOut *out)
   return error == 0;
 }
 
+bool file_out_finish(FileOut *out, const char **why)
+{
+  bool kept = file_out_keep(out);
+  *why = file_lost_reason();
+  return file_out_close(out) && kept;
+}
+
 bool file_write_all(const char *path, const void *data, size_t length)
 {
   FileOut out;
