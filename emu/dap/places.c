@@ -31,7 +31,7 @@ uint32_t places_file(DapServer *s, const json_t *source)
     if (strcmp(s->paths[i], real) == 0)
       return (uint32_t)i;
   for (size_t i = 0; i < arrlenu(s->paths); i++)
-    if (frames_names_file(s->paths[i], slash ? slash + 1 : given))
+    if (file_is_named(s->paths[i], slash ? slash + 1 : given))
       return (uint32_t)i;
   return UINT32_MAX;
 }

@@ -81,8 +81,6 @@ unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_F
 /* Source place of an address of code; false: not known. */
 bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char **file,
                   uint32_t *line);
-/* "pe.csl" names "dir/pe.csl", too. */
-bool frames_names_file(const char *path, const char *name);
 
 /* ---- evaluate.c: expressions over the stopped state ---------------------------------------- */
 

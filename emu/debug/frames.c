@@ -33,12 +33,6 @@ bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint
   return call == outer || outer == (uint32_t)IMAGE_NO_INLINE;
 }
 
-bool frames_names_file(const char *path, const char *name)
-{
-  size_t n = strlen(path), m = strlen(name);
-  return m > 0 && m <= n && strcmp(path + n - m, name) == 0 && (m == n || path[n - m - 1] == '/');
-}
-
 /* Gives the registers the values that the function will give them back; not where it has not saved
  * them yet, or has given them back. */
 static void restore_registers(Engine *engine, uint32_t tile, const ClassCode *cls,

@@ -111,7 +111,7 @@ static bool row_frame_out(RowFrame *f)
 
 static bool is_in_file(const Image *image, const RowFrame *f, const char *file)
 {
-  return f->file < image->n_files && frames_names_file(image->files[f->file], file);
+  return f->file < image->n_files && file_is_named(image->files[f->file], file);
 }
 
 /* The next line from `line` on that has code, be it of a call that is inlined there; 0 none. */

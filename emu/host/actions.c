@@ -345,12 +345,6 @@ static bool load_array(Parse *p, const char *path)
   return ok;
 }
 
-static bool is_array_file(const char *text)
-{
-  size_t length = strlen(text);
-  return length > 4 && strcmp(text + length - 4, ".npy") == 0;
-}
-
 /* ---- one parser each -------------------------------------------------------------------- */
 
 static const char h2d_form[] = "SYM[@X,Y,W,H]=FILE.npy or =V,V,...";
@@ -405,7 +399,7 @@ static bool parse_h2d(Parse *p)
       !all_tiles_have(p) || !element_width_ok(p))
     return false;
   set_width(p);
-  bool ok = is_array_file(pieces.rest) ? load_array(p, pieces.rest)
+  bool ok = file_has_ending(pieces.rest, ".npy") ? load_array(p, pieces.rest)
                                        : parse_values(p, pieces.rest);
   return ok && nothing_is_lost(p);
 }
@@ -430,7 +424,7 @@ static bool known_extent(Parse *p, const char *count, const char *form)
 static bool parse_d2h(Parse *p)
 {
   Pieces pieces = split_text(p);
-  if (!pieces.rest || !is_array_file(pieces.rest))
+  if (!pieces.rest || !file_has_ending(pieces.rest, ".npy"))
     return bad_syntax(p, d2h_form);
   if (!find_export(p, pieces.name, false) || !set_region(p, pieces.region, d2h_form) ||
       !all_tiles_have(p) || !element_width_ok(p) || !known_extent(p, pieces.count, d2h_form))

@@ -3,7 +3,6 @@
 #include "ir/base/platform.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -76,12 +75,6 @@ static int close_compressed(void *cookie)
   return whole ? 0 : EOF;
 }
 
-static bool path_ends_with(const char *path, const char *ending)
-{
-  size_t length = strlen(path), n = strlen(ending);
-  return length >= n && strcmp(path + length - n, ending) == 0;
-}
-
 static bool start_compressor(Compressor *c, bool zstd)
 {
   if (zstd)
@@ -92,8 +85,8 @@ static bool start_compressor(Compressor *c, bool zstd)
 
 FILE *compressed_open(FILE *out, const char *path)
 {
-  bool zstd = path_ends_with(path, ".zst");
-  if (!zstd && !path_ends_with(path, ".gz"))
+  bool zstd = file_has_ending(path, ".zst");
+  if (!zstd && !file_has_ending(path, ".gz"))
     return NULL;
   Compressor *c = base_malloc(sizeof *c);
   *c = (Compressor){.out = out};

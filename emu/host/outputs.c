@@ -121,16 +121,10 @@ static void print_stats(HostSession *session, const HostOptions *options, FILE *
   free(text);
 }
 
-static bool has_ending(const char *path, const char *ending)
-{
-  size_t length = strlen(path), tail = strlen(ending);
-  return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
 static void print_profile(HostSession *session, const HostOptions *options, FILE *out)
 {
   bool is_partial = session_is_partial(session);
-  if (options->profile_file && has_ending(options->profile_file, ".json")) {
+  if (options->profile_file && file_has_ending(options->profile_file, ".json")) {
     profile_print_json(session_profile(session), is_partial, out);
     return;
   }
@@ -141,7 +135,8 @@ static void print_profile(HostSession *session, const HostOptions *options, FILE
 
 static void print_page(HostSession *session, const HostOptions *options, FILE *out)
 {
-  session_write_page(session, options->program, has_ending(options->page_file, ".wseview"), out);
+  session_write_page(session, options->program, file_has_ending(options->page_file, ".wseview"),
+                     out);
 }
 
 /* Ends the trace; nothing more can be written to it. */

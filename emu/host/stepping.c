@@ -220,7 +220,7 @@ static bool is_reached(HostSession *s, const WseStop *stop, Watched *w)
   switch (stop->kind) {
   case WSE_STOP_LINE:
     reached = now.line == stop->line && begins_line(&w->before, &now) &&
-              (!stop->name || frames_names_file(now.file, stop->name));
+              (!stop->name || file_is_named(now.file, stop->name));
     break;
   case WSE_STOP_TASK: reached = starts_task(s, w, &now, stop->name); break;
   case WSE_STOP_CHANGE: reached = has_changed(s, w); break;

@@ -205,9 +205,8 @@ json_t *describe_routes(const Program *program, Pack *pack)
 
 static bool is_csl_file(const char *path, struct stat *about)
 {
-  size_t length = strlen(path);
-  return length > 4 && strcmp(path + length - 4, ".csl") == 0 && stat(path, about) == 0 &&
-         S_ISREG(about->st_mode) && about->st_size <= MOST_FILE_BYTES;
+  return file_has_ending(path, ".csl") && stat(path, about) == 0 && S_ISREG(about->st_mode) &&
+         about->st_size <= MOST_FILE_BYTES;
 }
 
 /* Its text, unless it is not to be had, is too long for `room`, or is not UTF-8; `changed` if it is

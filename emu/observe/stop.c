@@ -37,13 +37,6 @@ bool stop_parse(const char *text, StopSpec *spec)
   return !at || parse_tile(at + 1, spec);
 }
 
-/* "pe.csl" names "dir/pe.csl" too. */
-static bool names_file(const char *path, const char *name)
-{
-  size_t n = strlen(path), m = strlen(name);
-  return m <= n && strcmp(path + n - m, name) == 0 && (m == n || path[n - m - 1] == '/');
-}
-
 /* Which line of the file the instructions of the row come from: their own, or that of a call that
  * is inlined there.  The one nearest to the line asked for; 0: none. */
 static uint32_t line_in_file(const Image *image, const ImageClass *cls, const ImageLine *row,
@@ -53,7 +46,7 @@ static uint32_t line_in_file(const Image *image, const ImageClass *cls, const Im
   *off = UINT32_MAX;
   for (;;) {
     uint32_t away = line > spec->line ? line - spec->line : spec->line - line;
-    bool is_named = file < image->n_files && names_file(image->files[file], spec->file);
+    bool is_named = file < image->n_files && file_is_named(image->files[file], spec->file);
     if (line && away < *off && is_named) {
       best = line;
       *off = away;

@@ -269,19 +269,13 @@ static char *json_text(const Session *session, const Image *image)
 /* ---- files ------------------------------------------------------------------------------- */
 
 #define IMAGE_ENDING ".bin"
-static bool is_image_name(const char *path)
-{
-  size_t n = strlen(path), ending = strlen(IMAGE_ENDING);
-  return n > ending && strcmp(path + n - ending, IMAGE_ENDING) == 0;
-}
-
 /* The name that --output-json gives, or that of the output with another ending. */
 static const char *json_name(const Session *session)
 {
   const char *out = session->options->output;
   if (session->options->output_json[0])
     return session->options->output_json;
-  size_t n = strlen(out) - (is_image_name(out) ? strlen(IMAGE_ENDING) : 0);
+  size_t n = strlen(out) - (file_has_ending(out, IMAGE_ENDING) ? strlen(IMAGE_ENDING) : 0);
   while (n > 1 && out[n - 1] == '/')
     n--;
   return arena_printf(session->arena, "%.*s.json", (int)n, out);
@@ -420,7 +414,7 @@ static int write_depfile(const Session *session)
 static bool report_shared_file(const Session *session)
 {
   const Options *o = session->options;
-  const char *in = is_image_name(o->output) ? NULL : o->output;
+  const char *in = file_has_ending(o->output, IMAGE_ENDING) ? NULL : o->output;
   const struct { const char *option, *path; } all[] = {
     {"-o", in ? path_in(session->arena, in, "prog.bin") : o->output},
     {"-o", in ? path_in(session->arena, in, "out.json") : NULL},
@@ -448,7 +442,7 @@ int image_files_write(const Session *session, const Image *image)
   const OutFile files[] = {{"prog.bin", bytes, length}, {"out.json", json, strlen(json)},
                            {"bin/out_0_0.elf", stand_in, sizeof stand_in - 1}};
   int result = EXIT_SUCCESS;
-  if (is_image_name(out))
+  if (file_has_ending(out, IMAGE_ENDING))
     result = output_write_file(session, out, bytes, length);
   else if (!write_folder(session->arena, out, files, ARRAY_COUNT(files)))
     result = folder_error(out);

@@ -116,8 +116,9 @@ static const char *nearest_file(Arena *arena, const char *folder, const char *na
   const char **names = NULL;
   for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
     size_t length = strlen(entry->d_name);
-    if (length > 4 && strcmp(entry->d_name + length - 4, ".csl") == 0)
-      arrput(names, arena_copy_text(arena, entry->d_name, is_library ? length - 4 : length));
+    if (file_has_ending(entry->d_name, ".csl"))
+      arrput(names, arena_copy_text(arena, entry->d_name,
+                                    is_library ? length - strlen(".csl") : length));
   }
   closedir(dir);
   const char *near = base_nearest(name, names, arrlenu(names));
@@ -326,11 +327,11 @@ uint32_t files_last(const SourceFiles *files)
 const char *files_name(const SourceFiles *files, FileId file)
 {
   const char *path = source_path(files->sources, file);
-  size_t n = strlen(files->library_dirs[0]), length = strlen(path), ending = strlen(".csl");
+  size_t n = strlen(files->library_dirs[0]), length = strlen(path);
   if (!files_is_standard(files, file))
     return path;
-  if (length > ending && strcmp(path + length - ending, ".csl") == 0)
-    length -= ending;
+  if (file_has_ending(path, ".csl"))
+    length -= strlen(".csl");
   return arena_printf(files->arena, "<%.*s>", (int)(length - n - 1), path + n + 1);
 }
 

@@ -179,6 +179,10 @@ char *file_read_stream(FILE *in, size_t most, size_t *length, const char **why);
 enum { FILE_TEXT_MAX_BYTES = 64 << 20, FILE_DATA_MAX_BYTES = 1 << 30 };
 /* Writes a file whole or not at all, as file_out_open does; false with errno set on failure. */
 bool file_write_all(const char *path, const void *data, size_t length);
+/* Does the path end so, with something in front? */
+bool file_has_ending(const char *path, const char *ending);
+/* "pe.csl" names "dir/pe.csl", too. */
+bool file_is_named(const char *path, const char *name);
 /* Do both paths name one regular file, or the same name where no file is yet? */
 bool file_is_same(const char *path, const char *other);
 /* A monotonic clock, for reports of how long something took. */

@@ -321,6 +321,20 @@ bool file_write_all(const char *path, const void *data, size_t length)
   return done && closed;
 }
 
+/* ---- names ------------------------------------------------------------------------------ */
+
+bool file_has_ending(const char *path, const char *ending)
+{
+  size_t n = strlen(path), m = strlen(ending);
+  return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+bool file_is_named(const char *path, const char *name)
+{
+  size_t n = strlen(path), m = strlen(name);
+  return m > 0 && m <= n && strcmp(path + n - m, name) == 0 && (m == n || path[n - m - 1] == '/');
+}
+
 static const char *without_dot(const char *path)
 {
   while (path[0] == '.' && path[1] == '/')
