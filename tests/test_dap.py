@@ -94,6 +94,13 @@ def test_hits_and_messages(plain, dap):
         f"i is {i}, sum {i + 1}\n" for i in range(len(said))]
 
 
+def test_a_condition_close_behind_a_tile_is_not_lost(plain, dap):
+    dap.launch(plain / "p.bin", [ALL])
+    mark = dap.lines(plain / "pe.csl", [{"line": line_of("pending += "),
+                                         "condition": "@1,0if $x == 7"}])[0]
+    assert not mark["verified"] and "'@1,0if' is no tile or region" in mark["message"]
+
+
 @pytest.mark.parametrize("text", ("0", ">", "x", "%0", "== 1 2", "-1"))
 def test_wrong_counts_of_hits(plain, dap, text):
     dap.launch(plain / "p.bin", [ALL])

@@ -988,6 +988,13 @@ def test_device_prints_are_in_sim_log(tmp_path):
     """)
 
 
+def test_a_sim_log_that_cannot_be_written_has_its_reason(tmp_path):
+    host_run.build(tmp_path, PRINT_LAYOUT, PRINT_PE, params={"W": 2, "H": 1})
+    (tmp_path / "sim.log").mkdir()
+    ran = harness.run([harness.tool("cs_python"), "-c", host_run.PREAMBLE], cwd=tmp_path, expect=1)
+    assert "cannot write 'sim.log': Is a directory" in ran.err
+
+
 def test_environment_chooses_engine_limit_and_trace(program):
     script(program, """
         import json

@@ -17,7 +17,7 @@ static void remove_owned(DapServer *s, BreakOwner owner, uint32_t file)
     }
 }
 
-/* Condition and region of a client's breakpoint: "@X,Y[,W,H] [if] CONDITION".  The texts live in
+/* Condition and region of a client's breakpoint: "@X,Y[,W,H] [[if] CONDITION]".  The texts live in
  * `room`, from malloc. */
 static void split_condition(const json_t *given, BreakSpec *spec, char **room)
 {
@@ -27,12 +27,10 @@ static void split_condition(const json_t *given, BreakSpec *spec, char **room)
   spec->log = arg_text(given, "logMessage", NULL);
   if (**room != '@')
     return;
-  size_t n = strspn(*room + 1, "0123456789,") + 1;
-  char *rest = *room + n;
+  char *end = *room + strcspn(*room, " ");
   spec->region = *room + 1;
-  spec->condition = rest + strspn(rest, " ");
-  if (*rest)
-    *rest = 0;
+  spec->condition = end + strspn(end, " ");
+  *end = 0;
   if (strncmp(spec->condition, "if ", 3) == 0)
     spec->condition += 3;
 }

@@ -2,6 +2,7 @@
 #include "emu/host/host.h"
 #include "emu/ranks/ranks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ static WseStatus report_unwritable(WseProgram *p, const char *path, const char *
 static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
 {
   *file = fopen(path, "w");
-  return *file ? WSE_OK : report_unwritable(p, path, "it cannot be opened for writing");
+  return *file ? WSE_OK : report_unwritable(p, path, strerror(errno));
 }
 
 /* A full disk must not look like success. */
