@@ -17,7 +17,7 @@ import host_run
 from dap_client import Dap, Refused
 from test_debug_info import LAYOUT, PE
 from test_debugger import line_of
-from test_debugger_counts import CALL_LAYOUT, CALLS, call_line
+from test_debugger_counts import CALL_LAYOUT, CALLS
 
 pytestmark = pytest.mark.skipif(not dap_client.is_possible(),
                                 reason="needs Node.js, and npm ci in tests/dap")
@@ -411,7 +411,7 @@ def test_a_line_whose_calls_are_inlined_has_code(tmp_path, dap):
     (tmp_path / "pe.csl").write_text(CALLS)
     harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O2")
     dap.launch(tmp_path / "p.bin")
-    line = call_line("bump(x + 1)")
+    line = line_of("bump(x + 1)", CALLS)
     places = dap.ask("breakpointLocations", source={"path": str(tmp_path / "pe.csl")}, line=line,
                      endLine=line)["breakpoints"]
     assert [place["line"] for place in places] == [line]

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 import harness
+from test_debugger import line_of
 
 LAYOUT = """
 const around = @get_color(1);
@@ -109,12 +110,8 @@ def test_a_breakpoint_has_as_many_hits_as_the_trace_has_issues(program, engine):
     assert {place: int(n) for place, n in hits.items()} == counts
 
 
-def line_of(text):
-    return PE[:PE.index(text)].count("\n") + 1
-
-
 def test_lines_beside_an_operation_are_stopped_at_one_by_one(program):
-    first, last = line_of("@fmach(to, sum, from, factors[0])"), line_of("turns = 0;")
+    first, last = line_of("@fmach(to, sum, from, factors[0])", PE), line_of("turns = 0;", PE)
     said = debug(program, "--engine=fast", f"break {first} @1,0", "continue", "next", "next",
                  "next", "reverse-next", "reverse-next", f"goto {10**6}", "delete",
                  f"break {first} @1,0", "reverse-continue", "next 3", "print b[0]")
@@ -177,10 +174,6 @@ def calls(request, tmp_path_factory):
     return folder / "p.bin"
 
 
-def call_line(text):
-    return CALLS[:CALLS.index(text)].count("\n") + 1
-
-
 # How often tile 0 and tile 1 come to the place: 6 turns each, then `next` until count is 20.
 PLACES = (("pe.csl:{}", "total += root", 6, 6), ("pe.csl:{}", "bump(x + 1)", 6, 6),
           ("pe.csl:{}", "bump(1)", 7, 4), ("pe.csl:{}", "return math.sqrt", 6, 6),
@@ -189,7 +182,7 @@ PLACES = (("pe.csl:{}", "total += root", 6, 6), ("pe.csl:{}", "bump(x + 1)", 6, 
 
 
 def test_a_line_or_function_stops_as_often_where_calls_are_inlined(calls):
-    places = [place.format(call_line(text)) if text else place for place, text, *_ in PLACES]
+    places = [place.format(line_of(text, CALLS)) if text else place for place, text, *_ in PLACES]
     said = debug(calls, "--engine=fast",
                  *(f"break {place} @{x},0" for place in places for x in range(2)),
                  *(f"ignore {number} 1000" for number in range(1, 2 * len(places) + 1)),
@@ -199,7 +192,7 @@ def test_a_line_or_function_stops_as_often_where_calls_are_inlined(calls):
 
 
 def test_a_stop_at_a_line_is_in_the_frame_of_the_line(calls):
-    line = call_line("bump(x + 1)")
+    line = line_of("bump(x + 1)", CALLS)
     said = debug(calls, "--engine=fast", f"break {line} @1,0 if i == 2", "continue", "print i",
                  "next", "print i", "print count")
     assert said.count("breakpoint 1, ") == 1
@@ -213,20 +206,20 @@ def test_a_stop_at_a_line_is_in_the_frame_of_the_line(calls):
 
 
 def test_a_stop_at_a_task_is_in_the_frame_of_the_task(calls):
-    line = call_line("bump(1)")
+    line = line_of("bump(1)", CALLS)
     said = debug(calls, "--engine=fast", "break task next @1,0", "continue", "next")
     assert re.search(rf"^breakpoint 1, cycle \d+, P1.0: next at \S*pe.csl:{line}$", said, re.M)
     assert re.search(rf"next\ncycle \d+, P1.0: next at \S*pe.csl:{line + 1}$", said, re.M)
 
 
 def test_a_line_without_code_names_the_one_that_is_taken(calls):
-    line = call_line("}\n  @activate(next_id);")
+    line = line_of("}\n  @activate(next_id);", CALLS)
     said = debug(calls, "--engine=fast", f"break {line}")
     assert f"breakpoint 1: {line}, at line {line + 1}, the next one with code" in said
 
 
 def test_a_stop_names_the_other_tiles_and_breakpoints_of_its_cycle(calls):
-    line = call_line("return math.sqrt")
+    line = line_of("return math.sqrt", CALLS)
     said = debug(calls, "--engine=fast", "break task main", "break root", f"break {line} @1,0",
                  "tbreak root", "continue", "tile 1,0", "continue", "continue", "tile 1,0",
                  "reverse-continue", "info breakpoints")

@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 import harness
-from test_debugger_counts import CALL_LAYOUT, CALLS, call_line
+from test_debugger import line_of
+from test_debugger_counts import CALL_LAYOUT, CALLS
 
 
 def program(tmp_path, sample, arch="wse2", **params):
@@ -519,7 +520,7 @@ def test_stop_at_a_line(tmp_path, engine):
 def test_stop_at_a_line_whose_calls_are_inlined(tmp_path, engine):
     (tmp_path / "layout.csl").write_text(CALL_LAYOUT)
     (tmp_path / "pe.csl").write_text(CALLS)
-    line, inner = call_line("bump(x + 1)"), call_line("count += n;")
+    line, inner = line_of("bump(x + 1)", CALLS), line_of("count += n;", CALLS)
     harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin", "-O2")
     ran = harness.emu(tmp_path / "p.bin", engine, f"--stop=pe.csl:{line}@1,0", expect=4)
     assert re.search(rf"P1.0 has issued an instruction of \S*pe.csl:{inner}, inlined at line {line}$",

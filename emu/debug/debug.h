@@ -255,12 +255,12 @@ void debugger_close(Debugger *d);
 bool debugger_event(void *context, const TraceEvent *event);
 /* Prepares what the run has to stop for; it goes on when control returns. */
 void debugger_go(Debugger *d, StepKind step, uint64_t count);
-/* Goes back to where the breakpoints, or the step, would have stopped last. */
 typedef enum {
   BACK_FOUND,
   BACK_START,                   /* there is no such place: to the start */
   BACK_PAUSED,                  /* stays where it was, because of timeline_pause */
 } BackResult;
+/* Goes back to where the breakpoints, or the step, would have stopped last. */
 BackResult debugger_go_back(Debugger *d, StepKind step);
 /* Where it stands now: which tile is looked at. */
 void debugger_stand(Debugger *d);
