@@ -33,6 +33,15 @@ static void print_usage(FILE *out)
     fprintf(out, "  %-10s %s\n", name, text);
 }
 
+static bool is_pass(const char *name)
+{
+  const char *known, *text;
+  for (size_t i = 0; (known = ir_pass_name(i, &text)); i++)
+    if (strcmp(known, name) == 0)
+      return true;
+  return false;
+}
+
 static bool parse_level(const char *text, int *level)
 {
   if (strlen(text) != 1 || *text < '0' || *text > '2')
@@ -75,7 +84,10 @@ static int take_option(ToolOptions *o, int code)
   case OPT_AT_LEVEL:
     return parse_level(optarg, &o->opt.level) ? EXIT_SUCCESS
                                               : refuse_value("--level", "0, 1 or 2", optarg);
-  case OPT_DUMP: o->opt.dump_after = optarg; return EXIT_SUCCESS;
+  case OPT_DUMP:
+    o->opt.dump_after = optarg;
+    return is_pass(optarg) ? EXIT_SUCCESS
+                           : refuse_value("--dump-after", "a pass that --help lists", optarg);
   case OPT_LOCS: o->locs = true; return EXIT_SUCCESS;
   case OPT_ROUND_TRIP: o->round_trip = true; return EXIT_SUCCESS;
   case OPT_FORMAT:
@@ -129,7 +141,7 @@ static int run_file(const ToolOptions *o, Arena *arena, SourceMap *sources, Diag
   if (!m)
     return EXIT_FAILURE;
   if (o->passes && !ir_run_passes(m, o->passes, &o->opt)) {
-    fprintf(stderr, "ir-opt: unknown pass in '%s'\n", o->passes);
+    fprintf(stderr, "ir-opt: unknown pass in '%s'; --help lists them\n", o->passes);
     return EXIT_USAGE;
   }
   if (o->optimise)

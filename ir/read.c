@@ -37,7 +37,8 @@ static bool read_reloc(IrReader *r, IrReloc **relocs)
   IrReloc reloc = {0};
   int64_t addend;
   if (!rd_expect_u32(r, "an offset in bytes", UINT32_MAX, &reloc.offset) ||
-      !rd_expect_either(r, &reloc.is_func, &reloc.target) || !rd_accept_offset(r, &addend))
+      !rd_expect_either(r, &reloc.is_func, &reloc.target) ||
+      !rd_accept_offset(r, INT32_MAX, &addend))
     return false;
   reloc.addend = (int32_t)addend;
   arrput(*relocs, reloc);

@@ -174,7 +174,8 @@ static bool read_const(IrReader *r, InsnDraft *d)
 static bool read_address(IrReader *r, InsnDraft *d)
 {
   int64_t offset;
-  if (!rd_expect_symbol(r, T_GLOBAL, &d->insn.u.global.raw) || !rd_accept_offset(r, &offset))
+  if (!rd_expect_symbol(r, T_GLOBAL, &d->insn.u.global.raw) ||
+      !rd_accept_offset(r, INT64_MAX, &offset))
     return false;
   d->insn.imm = (uint64_t)offset;
   return true;

@@ -98,7 +98,7 @@ bool rd_type_named(IrReader *r, const char *name, Span span, IrType *type);
 bool rd_expect_type(IrReader *r, IrType *type);
 bool rd_expect_symbol(IrReader *r, TokenKind kind, uint32_t *id);
 bool rd_expect_either(IrReader *r, bool *is_func, uint32_t *id);
-bool rd_accept_offset(IrReader *r, int64_t *offset);
+bool rd_accept_offset(IrReader *r, int64_t most, int64_t *offset);
 bool rd_accept_loc(IrReader *r, IrLocId *loc);
 bool rd_finish_line(IrReader *r);
 bool rd_expect_close(IrReader *r);

@@ -387,15 +387,15 @@ bool rd_expect_either(IrReader *r, bool *is_func, uint32_t *id)
   return rd_expect_symbol(r, *is_func ? T_FUNC : T_GLOBAL, id);
 }
 
-/* An optional + N or - N. */
-bool rd_accept_offset(IrReader *r, int64_t *offset)
+/* An optional + N or - N, at most that far. */
+bool rd_accept_offset(IrReader *r, int64_t most, int64_t *offset)
 {
   uint64_t n = 0;
   bool negative = rd_accept_punct(r, '-');
   *offset = 0;
   if (!negative && !rd_accept_punct(r, '+'))
     return true;
-  if (!rd_expect_number(r, "an offset in bytes", INT64_MAX, &n))
+  if (!rd_expect_number(r, "an offset in bytes", (uint64_t)most, &n))
     return false;
   *offset = negative ? -(int64_t)n : (int64_t)n;
   return true;
@@ -414,7 +414,6 @@ bool rd_accept_loc(IrReader *r, IrLocId *loc)
   loc->raw = (uint32_t)t->number;
   return true;
 }
-
 
 bool rd_finish_line(IrReader *r)
 {

@@ -19,6 +19,7 @@ TOOLS = ("cslc", "wse-emu", "wse-dbg", "wse-model", "csl-fmt", "csl-ls", "cs_rea
     ("csl-fmt", "--help=yes", "--help takes no value\n"),
     ("ir-opt", "--pases=dce", "there is no option '--pases'\ndid you mean '--passes'?\n"),
     ("ir-opt", "--passes", "'--passes' needs a value\n"),
+    ("ir-opt", "--dump-after=dse", "--dump-after takes a pass that --help lists, not 'dse'\n"),
     ("ir-opt", "--level=7", "--level takes 0, 1 or 2, not '7'\n"),
     ("ir-opt", "--l", "'--l' is the beginning of several options: --level --locs\n"),
     ("wse-model", "--patern=chain", "there is no option '--patern'\ndid you mean '--pattern'?\n"),

@@ -14,8 +14,8 @@ on the device raises DeviceError, a RuntimeError, with the emulator's report.
 
 The keyword `wse_args` of a runtime has options of wse-emu for its run, a text as in a shell command
 or a list of words.  Environment: WSE_ARGS has options for each program run, which override those of
-the script.  Short for some of them: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with WSE_TRACE_FILE=F.
-WSE_RUN_LOG=F appends a line of statistics for each program run.
+the script.  Short for some of them: WSE_ENGINE=reference, WSE_MAX_CYCLES=N, WSE_TRACE=KINDS with
+WSE_TRACE_FILE=F.  WSE_RUN_LOG=F appends a line of statistics for each program run.
 """
 
 import atexit
@@ -44,6 +44,7 @@ from cerebras.sdk.runtime._tiles import Tiles, symbol_name
 
 __all__ = ["DeviceError", "MemcpyDataType", "MemcpyOrder", "SdkRuntime", "Task",
            *_layout.__all__, *(name for name in _platform.__all__ if name != "refuse_address")]
+
 
 class MemcpyDataType(enum.Enum):
     """Width of the elements in the tiles' memory; the host's are always 32 bits wide."""
@@ -114,7 +115,6 @@ class Task:
         file, self._file = self._file, None
         if file is not None:
             self._buffer.tofile(file)
-
 
     def note_source(self, call):
         self._sent_as = call, zlib.crc32(self._buffer)
@@ -319,7 +319,7 @@ class SdkRuntime(Tiles):
 
     def launch(self, name, *args, nonblock=False):
         """Calls an exported function on every tile."""
-        self._running("launch")
+        self._check_running("launch")
         nonblock = flag("nonblock", nonblock)
         symbol = self._symbol(name)
         if not symbol.is_function:
@@ -341,7 +341,7 @@ class SdkRuntime(Tiles):
     def memcpy_launch(self, color, words, nonblock=False):
         """The form of release 0.6: every tile gets the same words, on the color that the program has
         for launches."""
-        self._running("memcpy_launch")
+        self._check_running("memcpy_launch")
         words = host_words(words, np.size(words), "memcpy_launch: words", "the launch")
         width, height = self._geometry.width, self._geometry.height
         return self._h2d("memcpy_launch", color, np.tile(words, width * height),
@@ -385,7 +385,7 @@ class SdkRuntime(Tiles):
                    data_type=MemcpyDataType.MEMCPY_32BIT, order=MemcpyOrder.ROW_MAJOR,
                    nonblock=False):
         """Copies `elem_per_pe` elements from each tile of a region into the array `dest`."""
-        self._running("memcpy_d2h")
+        self._check_running("memcpy_d2h")
         region = (px, py, w, h, elem_per_pe)
         if older:
             streaming, region, nonblock = _of_older_form("memcpy_d2h", region + older)
@@ -402,7 +402,7 @@ class SdkRuntime(Tiles):
 
     def _h2d(self, call, dest, src, region, streaming, data_type, order, nonblock, *,
              broadcast=wse_lib.EACH_TILE, strides=(1, 1)):
-        self._running(call)
+        self._check_running(call)
         nonblock = flag("nonblock", nonblock)
         transfer = self._transfer(f"{call}: dest", dest, region, streaming, data_type, order)
         transfer.broadcast = broadcast
@@ -560,7 +560,7 @@ class SdkRuntime(Tiles):
 
     def send(self, port, src, n_wavelets=None, *, nonblock=False):
         """Sends the words of an array on an input stream."""
-        self._running("send")
+        self._check_running("send")
         nonblock = flag("nonblock", nonblock)
         transfer = self._stream_transfer("send", port, src, n_wavelets, True)
         words = host_words(np.asarray(src).ravel()[:transfer.elements], transfer.elements,
@@ -569,7 +569,7 @@ class SdkRuntime(Tiles):
 
     def receive(self, port, dest, n_wavelets=None, *, nonblock=False):
         """Fills an array with the words of an output stream."""
-        self._running("receive")
+        self._check_running("receive")
         nonblock = flag("nonblock", nonblock)
         transfer = self._stream_transfer("receive", port, dest, n_wavelets, False)
         words = host_words(dest, transfer.elements, "receive: dest",
@@ -579,7 +579,7 @@ class SdkRuntime(Tiles):
     def receive_tofile(self, port, file, n_wavelets=None, *, nonblock=False):
         """Writes words of an output stream, all that its port has unless a number is given, to a
         file, when the operation is done.  The file is made or emptied here."""
-        self._running("receive_tofile")
+        self._check_running("receive_tofile")
         nonblock = flag("nonblock", nonblock)
         if n_wavelets is None:
             n_wavelets = self._stream(port)[1]["size"]
@@ -625,7 +625,7 @@ class SdkRuntime(Tiles):
 
     # ---- errors
 
-    def _running(self, call):
+    def _check_running(self, call):
         if self._ended:
             raise self._ended.with_traceback(None)      # without the lines of earlier calls
         if self._state == "stopped":
