@@ -201,18 +201,12 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
   return WSE_OK;
 }
 
-static uint64_t image_bound(const void *context, const char *start, size_t length)
-{
-  (void)context;
-  return image_announced_bytes(start, length);
-}
-
 static char *read_image(HostSession *s, const char *path, size_t *length)
 {
   struct stat info;
   if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
     path = arena_printf(s->arena, "%s/prog.bin", path);
-  char *bytes = file_read_bounded(path, image_bound, NULL, length);
+  char *bytes = image_file_read(path, length);
   if (!bytes)
     diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
   return bytes;

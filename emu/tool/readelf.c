@@ -33,7 +33,8 @@ static const char usage[] =
     "PROG is a program image, an output folder of cslc, or bin/out_X_Y.elf in one: tile (X, Y).\n\n"
     "  -h, --file-header  machine, rectangle, parameters\n"
     "  -S, --sections     sections of the file; data, code and stack of each tile class\n"
-    "  -s, --sym          symbols with address, bytes, memory banks and type\n"
+    "  -s, --sym          symbols with address, bytes, memory banks and type;\n"
+    "                     also --syms, --symbols\n"
     "  --tile=X,Y         of the class of this tile only\n"
     "  --version          prints the version\n"
     "  --help             prints this text\n\n"
@@ -204,18 +205,12 @@ static const char *image_path(Arena *arena, const char *name, Choice *choice)
   return arena_printf(arena, "%.*s../prog.bin", (int)(file - name), name);
 }
 
-static uint64_t image_bound(const void *context, const char *start, size_t length)
-{
-  (void)context;
-  return image_announced_bytes(start, length);
-}
-
 static bool show_file(const char *name, Choice choice)
 {
   Arena *arena = arena_create("program image");
   const char *reason = NULL, *path = image_path(arena, name, &choice);
   Shown shown = {.choice = choice};
-  char *bytes = file_read_bounded(path, image_bound, NULL, &shown.length);
+  char *bytes = image_file_read(path, &shown.length);
   if (!bytes)
     reason = strerror(errno);
   shown.bytes = (const uint8_t *)bytes;

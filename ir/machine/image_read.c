@@ -21,10 +21,17 @@ typedef struct {
 static const char *const other_cslc = "it was written by another version of cslc: recompile with "
                                       "this cslc";
 
-uint64_t image_announced_bytes(const char *start, size_t length)
+/* How many bytes an image has, as its first ones say; these alone if they begin none. */
+static uint64_t announced_bytes(const void *context, const char *start, size_t length)
 {
+  (void)context;
   bool begins = length >= IMAGE_AT_TABLE && memcmp(start, image_magic, IMAGE_MAGIC_BYTES) == 0;
   return begins ? load_le((const uint8_t *)start + IMAGE_AT_LENGTH, 8) : length;
+}
+
+char *image_file_read(const char *path, size_t *length)
+{
+  return file_read_bounded(path, announced_bytes, NULL, length);
 }
 
 /* The header's, which holds those of all sections. */

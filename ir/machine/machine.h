@@ -577,8 +577,9 @@ uint8_t *image_write(const Image *image, size_t *length);
  * and string is checked; nothing is trusted.  NULL and a reason (in `arena`) on any fault.  The
  * tiles' own data stay in `bytes`: the image is good as long as those are there. */
 Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char **reason);
-/* How many bytes an image has, as its first `length` bytes say; `length` if they begin none. */
-uint64_t image_announced_bytes(const char *start, size_t length);
+/* The bytes of a file for image_read, from malloc: no more than its header says, and one to show
+ * that there are more.  NULL with errno set: it cannot be read. */
+char *image_file_read(const char *path, size_t *length);
 /* The same for equal images only, as far as a checksum can say.  The image can be read. */
 uint32_t image_checksum(const uint8_t *bytes);
 /* Hash of the tables that give an image its meaning; a reader accepts only its own. */
