@@ -74,7 +74,7 @@ def test_breakpoints_steps_and_values(session, engine, level):
                             out[1]).group(1))
     first = line_of("var twice")
     assert line == first or (level == "-O1" and first <= line <= first + 3)
-    assert out[2] == "n = 2\n" or "no place here" in out[2]
+    assert out[2] == "n = 2\n" or (level == "-O1" and "no place here" in out[2])
     assert out[3] == "table = { { 1, 2, 3 }, { 4, 5, 6 } }\n"
     frames = re.findall(r"^.\d+  (\S+)", out[4], re.M)
     assert frames[:2] == ["scale", "main"]

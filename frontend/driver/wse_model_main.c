@@ -80,7 +80,7 @@ static void print_help(void)
        "\n"
        "predict  cycles of a collective, as the performance model has them\n"
        "best     the fixed pattern of reduce, broadcast or allreduce with the fewest cycles,\n"
-       "         and these\n"
+       "         and how many these are\n"
        "tree     the optimal pre-order tree of a reduction: each tile and its parent\n"
        "gemm     cycles of a multiplication of 16-bit floats, A of M x K and B of K x N\n"
        "         elements, by the equations of \"General Matrix Multiply on CS-2\", and as\n"
@@ -108,7 +108,7 @@ static void print_help(void)
        "                   takes, passes, passes-credit\n"
        "  --pes=P          tiles in the line, 1 to 4096; of a tree 1 to 1024\n"
        "  --grid=MxN       or a grid: M tiles, then N\n"
-       "  --len=B          elements of a vector, 1 to 1000000\n"
+       "  --len=B          elements of a vector, 1 to 1000000; a barrier has none\n"
        "  --tr=T           cycles between a processor and its router (default 2; 5 on wse3)\n"
        "  --step=S         two-phase: tiles of a group; star: only every S-th tile;\n"
        "                   butterfly: members of a group (default 2);\n"
@@ -220,7 +220,7 @@ static int report_value(int code, const char *name, const char *text)
   const char *form = code == OPT_ROOT ? "a tile, or two numbers as in 3,0"
                    : code == OPT_GRID ? "two numbers, as in 4x3"
                    : code == OPT_SIZE ? "three numbers, as in 64x32x16"
-                   : code == OPT_ARCH ? "wse2 or wse3" : "an even number of lanes";
+                   : code == OPT_ARCH ? "wse2 or wse3" : "an even number of elements";
   if (number)
     snprintf(said, sizeof said, "--%s is a number from %" PRId64 " to %" PRId64, name,
              number->least, number->most);
@@ -253,6 +253,8 @@ static int parse_line(Query *q, int argc, char **argv, bool *is_done)
     return usage_error("say predict, best, tree, gemm or cluster",
                        optind + 1 < argc ? argv[optind + 1] : NULL);
   q->command = argv[optind];
+  if (q->op && strcmp(q->op, "barrier") == 0 && q->length == 0)
+    q->length = 1;                  /* it has no vector, so all lengths give the same */
   return EXIT_SUCCESS;
 }
 
