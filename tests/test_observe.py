@@ -482,6 +482,16 @@ def test_a_stop_that_is_not_reached_is_told(tmp_path, engine):
         assert ("without coming there" in out) == (stop == "100000"), out
 
 
+def test_watch_says_where_a_wavelet_leaves_the_rectangle(tmp_path, engine):
+    """Others of the color leave it before the watched one, too."""
+    harness.compile("tests/hazards/off_fabric/layout.csl", tmp_path / "p.bin")
+    for number in (0, 3):
+        out = harness.emu(tmp_path / "p.bin", engine, f"--watch=0,0,3,{number}").out
+        cycle = re.search(r"^watch @(\d+) P1\.0 WEST -> EAST RAMP", out, re.M).group(1)
+        assert f"watch @{cycle} P1.0 leaves the rectangle to the EAST\n" in out
+        assert "P1.0 is taken at" in out.splitlines()[-1]
+
+
 def test_watch_says_where_a_wavelet_stays(tmp_path, engine):
     hazard = harness.ROOT / "tests" / "hazards" / "blocked_task"
     harness.compile(hazard / "layout.csl", tmp_path / "p.bin", "--fabric-warnings")

@@ -41,7 +41,6 @@ static void print_exceptions(unsigned raised, FILE *out)
   }
 }
 
-/* What the kind says beyond its row's text. */
 static void print_condition(const Program *program, const Fault *fault, FILE *out)
 {
   const ClassCode *cls = program_class(program, fault->tile);
@@ -50,6 +49,7 @@ static void print_condition(const Program *program, const Fault *fault, FILE *ou
       fprintf(out, ": %s", cls->image->asserts[i].condition);
 }
 
+/* What the kind says beyond its row's text. */
 static void print_details(const Program *program, const Fault *fault, FILE *out)
 {
   switch (fault->kind) {

@@ -175,6 +175,12 @@ static void enter_router(Watch *w, Copy *copy, const TraceEvent *e, uint8_t colo
   place_copy(copy, IN_ROUTER, color, w->counts[e->tile].routers[color], e->cycle);
 }
 
+static void leave_rectangle(Watch *w, const TraceEvent *e, Port port)
+{
+  begin_line(w, e->cycle, e->tile);
+  fprintf(w->out, "leaves the rectangle to the %s\n", port_name(port));
+}
+
 /* The copy moves on: each way has one of its own. */
 static void move_copy(Watch *w, uint32_t number, const TraceEvent *e)
 {
@@ -196,6 +202,10 @@ static void move_copy(Watch *w, uint32_t number, const TraceEvent *e)
       Port enters = port_opposite(p);
       next.kind = IN_ROUTER;
       next.tile = program_neighbour(w->program, e->tile, p);
+      if (next.tile == NO_TILE) {
+        leave_rectangle(w, e, p);
+        continue;
+      }
       next.index = program_color_inside(w->program, next.tile, e->color, enters);
       next.ahead = w->counts[next.tile].routers[next.index];
     }
@@ -219,9 +229,9 @@ static void wavelet_event(Watch *w, const TraceEvent *e)
   }
   count_down(&w->counts[e->tile].routers[e->color]);
   for (unsigned p = 0; p < PORT_RAMP; p++) {
-    if (!(e->to >> p & 1))
+    uint32_t next = e->to >> p & 1 ? program_neighbour(w->program, e->tile, p) : NO_TILE;
+    if (next == NO_TILE)
       continue;
-    uint32_t next = program_neighbour(w->program, e->tile, p);
     w->counts[next].routers[program_color_inside(w->program, next, e->color, port_opposite(p))]++;
   }
 }
