@@ -330,6 +330,19 @@ def test_values_that_are_printed_twice_have_numbers():
         "v@0,0": [1, 2], "v@0,0#2": [1.5, "x"], "n@0,0": 7, "v@0,0#3": 9}
 
 
+def test_values_may_stand_behind_their_option_and_names_have_points(tmp_path):
+    """As wse-emu takes them; a file of --h2d counts in both forms, its name may have a '='."""
+    text = "v@0,0: 1 2\nreduce.buf@0,0: 3\nother@0,0: 4\n"
+    assert wse_sweep.program.printed_values(text, ["--print", "v:2@0,0,1,1", "--print=reduce.buf"]) == {
+        "v@0,0": [1, 2], "reduce.buf@0,0": 3}
+    (tmp_path / "a=1.npy").write_text("")
+    (tmp_path / "b.npy").write_text("")
+    program = wse_sweep.Program("layout.csl", folder=str(tmp_path))
+    assert [os.path.basename(path) for path in program._inputs(
+        ["--h2d", "v@0,0,1,1=a=1.npy", "--h2d=w=b.npy", "--h2d=x=1,2", "--run"])] == [
+            "a=1.npy", "b.npy"]
+
+
 def test_a_file_that_changes_during_a_compilation_holds_for_none(tmp_path):
     """The compiler may have read it before."""
     source = tmp_path / "a.csl"

@@ -49,6 +49,15 @@ def _still_hold(files):
     return all(digest_of(path) == digest for path, digest in files.items())
 
 
+def _values_of(option, actions):
+    """What stands behind the option in each of its uses: behind '=', or as the next word."""
+    for before, word in zip(["", *actions], actions):
+        if word.startswith(f"{option}="):
+            yield word[len(option) + 1:]
+        elif before == option:
+            yield word
+
+
 def _word(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -167,11 +176,10 @@ class Program:
 
     def _inputs(self, actions):
         """Files that the host copies to the tiles."""
-        for action in actions:
-            if action.startswith("--h2d="):
-                path = Path(self.folder).resolve() / action.rpartition("=")[2]
-                if path.is_file():
-                    yield str(path)
+        for copy in _values_of("--h2d", actions):
+            path = Path(self.folder).resolve() / copy.partition("=")[2]
+            if path.is_file():
+                yield str(path)
 
     def _stats(self, path):
         stats, found = json.loads(path.read_text()), {}
@@ -212,8 +220,7 @@ def _number(text):
 
 def printed_values(text, actions):
     """{"NAME@X,Y": value or list} of the lines that the --print actions have written."""
-    names = {re.match(r"--print=(\w+)", action)[1] for action in actions
-             if re.match(r"--print=(\w+)", action)}
+    names = {re.split("[:@]", value)[0] for value in _values_of("--print", actions)}
     found = {}
     for line in text.splitlines():
         label, _, rest = line.partition(":")
