@@ -150,7 +150,7 @@ def test_deadlock_across_a_link(tmp_path):
     file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 3, "latency": 50}})
     ran, _ = cluster_run.emu(file, *roles(3, 3), "--launch=w0:go", "--launch=w2:go", expect=3)
     assert "w2: error: deadlock at cycle" in ran.err
-    assert "P0.0 gets from another wafer, which sends nothing, color 2 'entering'" in ran.err
+    assert "P0.0 gets color 2 'entering' from another wafer, which sends nothing" in ran.err
     assert "w2:   help: let the wafer at the other end of the link send" in ran.err
     assert "link w0-w1@0: 32 words of wafer w0 P2.0 color 1 wait to enter wafer w1 P0.0 color 2" in ran.err
 
@@ -160,7 +160,7 @@ def test_a_full_link_holds_up_its_sender(tmp_path):
     file = cluster_run.write(tmp_path / "c.json", {"topology": {
         **LINE, "size": 2, "latency": 9, "channels": [{"colors": [1, 2], "credits": 3}]}})
     ran, _ = cluster_run.emu(file, *roles(2, 3), "--launch=w0:go", expect=3)
-    assert "P2.0 sends to another wafer, which takes no more of color 1 'leaving'" in ran.err
+    assert "P2.0 sends color 1 'leaving' to another wafer, which takes no more of it" in ran.err
     assert "3 words of wafer w0 P2.0 color 1 wait" in ran.err and "waits for room" in ran.err
 
 

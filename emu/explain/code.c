@@ -271,10 +271,9 @@ static void reach_from(Reach *r, Reached at)
 
 uint16_t code_reaches(const ClassCode *cls, uint16_t entry, InsnQuestion *question, unsigned of)
 {
-  Reach r = {.cls = cls, .seen = base_malloc(cls->n_insns + 1u),
+  Reach r = {.cls = cls, .seen = base_zeroed(cls->n_insns + 1u, sizeof *r.seen),
              .list = base_malloc(sizeof *r.list * (cls->n_insns + 1u))};
   uint32_t found = PC_RETURN;
-  memset(r.seen, 0, cls->n_insns + 1u);
   reach_insn(&r, entry, PC_RETURN);
   for (size_t i = 0; i < r.n && found == PC_RETURN; i++) {
     Reached at = r.list[i];

@@ -242,6 +242,7 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
     return IDLE_DONE;
   return waits || left ? IDLE_WARNINGS : IDLE_DONE;
 }
+
 /* ---- text: a cause --------------------------------------------------------------------------- */
 
 /* A color's way through routers is shown by its first and its last. */

@@ -662,14 +662,17 @@ void end_print(Report *r, Unit end)
   case END_NOT_ROUTED: case END_NOT_DELIVERED: print_route(r, end, false, "leads"); break;
   case END_CLOSED: print_route(r, end, true, "takes"); break;
   case END_EDGE:
-    print_color_end(r, end, " gets from outside the rectangle ");
+    print_color_end(r, end, " gets ");
+    fprintf(r->out, " from outside the rectangle");
     print_last_sends(r, end);
     break;
   case END_LINK_EMPTY:
-    print_color_end(r, end, " gets from another wafer, which sends nothing, ");
+    print_color_end(r, end, " gets ");
+    fprintf(r->out, " from another wafer, which sends nothing");
     break;
   case END_LINK_FULL:
-    print_color_end(r, end, " sends to another wafer, which takes no more of ");
+    print_color_end(r, end, " sends ");
+    fprintf(r->out, " to another wafer, which takes no more of it");
     break;
   case END_SUSPENDED: print_color_end(r, end, " has torn down "); break;
   case END_NO_QUEUE: print_color_end(r, end, " has no input queue for "); break;
