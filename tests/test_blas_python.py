@@ -1,9 +1,12 @@
 """wse_blas: an operation per call, from numpy arrays."""
+import concurrent.futures
 import csv
 import os
 import pty
 import re
+import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
@@ -490,6 +493,22 @@ def test_interrupted_compile_leaves_nothing(cache, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         wse_blas.dot(ones(3), ones(3))
     assert not [*cache.rglob("*.bin")]
+
+
+def test_threads_compile_the_same_program_at_once(cache, monkeypatch):
+    """None takes the file away into which another one compiles."""
+    compile_, everybody = subprocess.run, threading.Barrier(3)
+
+    def together(*words, **more):
+        everybody.wait(timeout=60)
+        done = compile_(*words, **more)
+        everybody.wait(timeout=60)
+        return done
+
+    monkeypatch.setattr(wse_blas.program.subprocess, "run", together)
+    with concurrent.futures.ThreadPoolExecutor(3) as threads:
+        results = [*threads.map(lambda n: wse_blas.dot(ones(3), ones(3)).value, range(3))]
+    assert results == [3.0] * 3 and len([*cache.rglob("*.bin")]) == 1
 
 
 def test_no_library(monkeypatch):

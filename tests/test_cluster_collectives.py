@@ -121,6 +121,13 @@ def test_slices():
     (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 2, 4)), axis="y"), "axes of this cluster"),
     (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 2, 4)), scheme="whole"), "schemes are"),
     (lambda: wse_cluster.Cluster(2).broadcast(numpy.zeros((1, 2, 4)), 2), "numbers 0 to 1"),
+    (lambda: wse_cluster.Cluster(2).broadcast(numpy.zeros((1, 2, 4)), 0.5), "numbers 0 to 1; not 0.5"),
+    (lambda: wse_cluster.Cluster(2).transfer(numpy.zeros((1, 2, 4)), 0, "1"), "numbers 0 to 1; not '1'"),
+    (lambda: wse_cluster.Cluster(2).all_reduce(3), r"has 3 dimensions, .* this one is \(\)"),
+    (lambda: wse_cluster.Cluster(2).all_reduce(numpy.zeros(4)), r"has 3 dimensions, .* this one is \(4,\)"),
+    (lambda: wse_cluster.Cluster(2).all_reduce([[[1], [1, 2]]]), "rows of different lengths"),
+    (lambda: wse_cluster.Cluster(2).all_reduce(numpy.zeros((1, 2, 3), complex)), "elements of type complex"),
+    (lambda: wse_cluster.Cluster(2, rows="3"), "tiles and rows are whole numbers"),
     (lambda: wse_cluster.Cluster(2).all_to_all(numpy.zeros((1, 2, 3, 4))), "a block for each of 2"),
     (lambda: wse_cluster.Cluster(2).all_gather(numpy.zeros((1, 2, 9000))), "a hub has no room"),
 ])

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import threading
 import weakref
 from pathlib import Path
 
@@ -57,9 +58,9 @@ def _cache():
 
 
 def _begin(image):
-    """A new file beside the image, to be renamed to it: an interrupt, or another process, leaves no
-    half of an image.  None if there is an image already."""
-    made = image.with_name(f"{os.getpid()}-{image.name}")
+    """A new file beside the image, to be renamed to it: an interrupt, or another process or thread,
+    leaves no half of an image.  None if there is an image already."""
+    made = image.with_name(f"{os.getpid()}-{threading.get_ident()}-{image.name}")
     try:
         if image.exists():
             return None

@@ -11,6 +11,7 @@ slicer cuts every block of an operation into one slice per hub.  The tools are f
 for cs_python; each operation compiles a program, writes a cluster file and runs the emulator.
 """
 import json
+import numbers
 import shutil
 import subprocess
 import tempfile
@@ -40,6 +41,10 @@ def _run(command, cwd):
     if done.returncode:
         raise ClusterError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr}")
     return done
+
+
+def _is_whole(number):
+    return isinstance(number, numbers.Integral)
 
 
 def axis_channels(channels, first_color=0, credits=None):
@@ -73,9 +78,11 @@ class Cluster:
     def __init__(self, width, height=1, wraps=True, channels=1, latency=200, words_per_cycle=1,
                  credits=None, packet_words=256, buffers=2, pulls=False, tiles=None, rows=None, arch="wse3",
                  engine="fast"):
-        if not all(isinstance(n, (int, numpy.integer)) for n in (width, height, channels, latency)):
+        if not all(map(_is_whole, (width, height, channels, latency))):
             raise ClusterError("width, height, channels and latency are whole numbers, not "
                                f"{width!r}, {height!r}, {channels!r}, {latency!r}")
+        if not all(n is None or _is_whole(n) for n in (tiles, rows)):
+            raise ClusterError(f"tiles and rows are whole numbers, or None, not {tiles!r}, {rows!r}")
         if width < 2 or height < 1:
             raise ClusterError(f"a cluster has 2 x 1 wafers at least, not {width} x {height}")
         if not 1 <= channels <= 4:
@@ -181,12 +188,23 @@ class Cluster:
             stats = json.loads((folder / "s.json").read_text())
         return got, Result(None, cycles, stats)
 
-    def _blocks(self, arrays, parts, ndim):
-        """arrays[y, x]: blocks of a wafer, cut into slices; its length, and the slices' length."""
-        arrays = numpy.asarray(arrays, numpy.float32)
+    def _arrays(self, arrays, ndim):
+        """arrays[y, x, ...], of `ndim` dimensions, as the hubs have their elements."""
+        try:
+            arrays = numpy.asarray(arrays)
+        except ValueError:
+            raise ClusterError("the array has rows of different lengths: pass a numpy array") from None
+        if arrays.dtype.kind not in "fiub":
+            raise ClusterError(f"the array has elements of type {arrays.dtype}: pass real numbers, "
+                               "floats or integers")
         if arrays.ndim != ndim or arrays.shape[:2] != (self.height, self.width):
             raise ClusterError(f"the array has {ndim} dimensions, the first {self.height} rows and "
                                f"{self.width} columns of wafers; this one is {arrays.shape}")
+        return arrays.astype(numpy.float32)
+
+    def _blocks(self, arrays, parts, ndim):
+        """arrays[y, x]: blocks of a wafer, cut into slices; its length, and the slices' length."""
+        arrays = self._arrays(arrays, ndim)
         length = arrays.shape[-1]
         n, parts = slices(length, parts)
         padded = numpy.zeros((*arrays.shape[:-1], parts * n), numpy.float32)
@@ -262,7 +280,7 @@ class Cluster:
     def all_reduce(self, arrays, axis="x"):
         """The sum of arrays[y, x, :] over each row or column, in each of its wafers."""
         _, size = self._axis(axis)
-        arrays = numpy.asarray(arrays, numpy.float32)
+        arrays = self._arrays(arrays, 3)
         length = arrays.shape[-1]
         n = -(-max(length, 1) // size)
         padded = numpy.zeros((*arrays.shape[:-1], size * n), numpy.float32)
@@ -397,5 +415,5 @@ class Cluster:
         return self._result(result, (lanes * n,), length, fill)
 
     def _check_place(self, place, size):
-        if not 0 <= place < size:
-            raise ClusterError(f"the wafers of this axis have the numbers 0 to {size - 1}; not {place}")
+        if not _is_whole(place) or not 0 <= place < size:
+            raise ClusterError(f"the wafers of this axis have the numbers 0 to {size - 1}; not {place!r}")
