@@ -264,6 +264,49 @@ def test_tiles_get_blocks_of_a_matrix_and_share_a_program(tmp_path, no, yes):
     assert json.loads((tmp_path / "out" / "out.json").read_text())["classes"] == 2
 
 
+def test_a_variable_has_what_the_last_call_gave(tmp_path):
+    """Whatever the script does to its array afterwards."""
+    script(tmp_path, """
+        part = np.zeros(1, np.float32)
+        for k in range(3):
+            region = layout.create_code_region("block.csl", f"r{k}", 1, 1)
+            region.place(k, 0)
+            for name, value in {"columns": 1, "rows": 1, "scale": 1.0, "twice": False}.items():
+                region.set_param_all(name, value)
+            region.set_symbol_all("A", np.array([9], np.float32), 1, 1)
+            part[0] = k + 1
+            region.set_symbol_all("A", part, 1, 1)
+        runtime = started()
+        runtime.stop()
+        totals = [runtime.read_symbol(x, 0, "total", np.float32)[0] for x in range(3)]
+        assert totals == [1, 2, 3], totals
+        """)
+
+
+def test_each_call_that_sets_a_variable_has_a_file(tmp_path):
+    script(tmp_path, """
+        region = layout.create_code_region("block.csl", "r", 1, 1)
+        for name, value in {"columns": 1, "rows": 1, "scale": 1.0, "twice": False}.items():
+            region.set_param_all(name, value)
+        region.set_symbol_all("A", np.array([1, 2, 3], np.float32), 3, 1)
+        region.set_symbol_all("A", np.array([5], np.float32), 1, 1)
+        assert "the layout sets 'A' to 12 bytes per tile" in message(layout.compile, "out")
+        """)
+
+
+def test_a_call_that_fails_joins_no_port(tmp_path):
+    """A script may catch the mistake and go on."""
+    script(tmp_path, """
+        a_in, a_out = step("a", 1, 1, 10)
+        b_in, b_out = step("b", 5, 2, 100)
+        c_in, c_out = step("c", 9, 2, 1000)
+        layout.connect(a_out, b_in)
+        assert "'b.rx' has a connection" in message(layout.connect, c_out, b_in)
+        assert "must be an IntVector" in message(layout.create_input_stream, a_in, (3, 4))
+        layout.create_input_stream(a_in), layout.create_output_stream(c_out)
+        """)
+
+
 def test_a_name_may_have_any_characters(tmp_path):
     script(tmp_path, """
         region = layout.create_code_region("block.csl", "../a/b\\u00e9 c", 2, 1)

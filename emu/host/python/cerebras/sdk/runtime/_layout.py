@@ -334,7 +334,7 @@ class CodeRegion:
         if 1 not in data.shape and data.shape == (width, height) != (height, width):
             raise ValueError(f"symbol {name!r}: the array has {width} rows of {height} elements, and "
                              f"width is {width}, height {height}: are they swapped?")
-        data = np.ascontiguousarray(data).ravel()
+        data = np.array(data, order="C").ravel()       # the script may use its array again
         if data.size != width * height:
             whole_width, whole_height = width * self.width, height * self.height
             help_ = ("" if data.size != whole_width * whole_height else
@@ -408,18 +408,20 @@ class CodeRegion:
         return (0 <= at.x - self._place[0] < self.width
                 and 0 <= at.y - self._place[1] < self.height)
 
-    def _symbol_file(self, folder, name):
-        return Path(folder) / f"{_file_part(self.name)}.{_file_part(name)}.data"
+    def _symbol_file(self, folder, number):
+        """Of the content of one call: a variable may be set twice."""
+        name = _file_part(self._symbols[number][0])
+        return Path(folder) / f"{_file_part(self.name)}.{name}.{number}.data"
 
     def _write_symbols(self, folder):
-        for name, data, *_ in self._symbols:
-            self._symbol_file(folder, name).write_bytes(data.tobytes())
+        for number, (_, data, *_) in enumerate(self._symbols):
+            self._symbol_file(folder, number).write_bytes(data.tobytes())
 
     def _json(self, folder):
-        symbols = [{"at": at, "name": name, "file": os.fspath(self._symbol_file(folder, name)),
+        symbols = [{"at": at, "name": name, "file": os.fspath(self._symbol_file(folder, number)),
                     "columns": width, "rows": height, "element_bytes": data.itemsize,
                     "elements": "floats" if data.dtype.kind == "f" else "integers"}
-                   for name, data, width, height, at in self._symbols]
+                   for number, (name, data, width, height, at) in enumerate(self._symbols)]
         return {"at": self._at, "placed": self._placed_at, "name": self.name,
                 "source": self._source, "x": self._place[0],
                 "y": self._place[1], "width": self.width, "height": self.height,
@@ -559,16 +561,16 @@ class SdkLayout:
                 kind, wanted = _PORT_KINDS[not output], _PORT_KINDS[output]
                 raise ValueError(f"connect: port {port.name!r} is {kind} port; the {role} one is "
                                  f"{wanted} port")
-        self._join(tx_port)
-        self._join(rx_port)
+        self._join(tx_port, rx_port)
         self._connections.append({"at": _here(), "from": tx_port.name, "to": rx_port.name})
 
-    def _join(self, port):
-        """A port has one connection or one stream."""
-        if port.name in self._joined:
-            raise ValueError(f"port {port.name!r} has a connection or a stream already; a region "
-                             "can have another port for another one")
-        self._joined.add(port.name)
+    def _join(self, *ports):
+        """A port has one connection or one stream.  None of the ports gets one if another one cannot."""
+        for port in ports:
+            if port.name in self._joined:
+                raise ValueError(f"port {port.name!r} has a connection or a stream already; a region "
+                                 "can have another port for another one")
+        self._joined.update(port.name for port in ports)
 
     def create_input_stream(self, port, io_loc=None, io_buffer_size=1024):
         """Words of the host into an input port; the name is for SdkRuntime.send."""
@@ -606,11 +608,11 @@ class SdkLayout:
             raise ValueError(f"port {port.name!r} has {length} tiles; a stream passes through one: "
                              "connect the port to a region that collects or deals out the words "
                              "at one tile")
-        self._join(port)
         stream = {"at": _here(), "name": prefix + port.name, "port": port.name}
         if io_loc is not None:
             vector_of("io_loc", io_loc)
             stream["place"] = [io_loc.x, io_loc.y]
+        self._join(port)
         self._streams.append(stream)
         return stream["name"]
 
