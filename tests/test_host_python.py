@@ -842,6 +842,15 @@ def test_runtime_utils(program):
                 ru.convert_input_tensor, "{ A[i=0:1] -> [PE" + where + "] }", a)
         assert "of 2 elements, the tensor has 24" in message(
             ru.convert_input_tensor, "{ A[i=0:1] -> [PE[0, 0] -> index[i]] }", a)
+        for ranges, index, told in (("[i=0:23]", "i%0", "'i%0' divides by 0"),
+                                    ("[i=0:23]", "1//0", "'1//0' divides by 0"),
+                                    ("[i=0:1//0]", "i", "'1//0' is no number from 0 on"),
+                                    ("[i=1:0]", "i", "a dimension ends before it begins"),
+                                    ("[i=0:1][i=0:11]", "i", "two dimensions have one name"),
+                                    ("[i=0:23]", "i*10000000000000000000", "of more than 64 bits"),
+                                    ("[i=0:23]", "i//2*2", "lays two elements of the tensor over")):
+            assert told in message(
+                ru.convert_input_tensor, "{ A" + ranges + " -> [PE[0, 0] -> index[" + index + "]] }", a)
     """)
 
 

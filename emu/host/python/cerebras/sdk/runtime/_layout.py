@@ -409,7 +409,7 @@ class CodeRegion:
                 and 0 <= at.y - self._place[1] < self.height)
 
     def _symbol_file(self, folder, number):
-        """Of the content of one call: a variable may be set twice."""
+        """Each call has a file of its own: a script may set a variable twice."""
         name = _file_part(self._symbols[number][0])
         return Path(folder) / f"{_file_part(self.name)}.{name}.{number}.data"
 

@@ -18,14 +18,26 @@ _PORT_MAP = re.compile(r"\{\s*(\w+)\s*((?:\[[^\]]*\]\s*)+)->\s*\[\s*PE\s*\[([^\]
                        r"\s*index\s*\[([^\]]*)\]\s*\]\s*\}+")    # some scripts end with two
 _DIMENSION = re.compile(r"\s*(?:(\w+)\s*=)?([^:=]+)(?::([^:=]+))?")
 _MOD = re.compile(r"\bmod\b")
+
+
+def _by_a_number(divide):
+    """The operator; for numpy, a quotient by 0 is 0."""
+    def checked(left, right):
+        if not np.all(right):
+            raise ZeroDivisionError
+        return divide(left, right)
+    return checked
+
+
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-              ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg}
+              ast.FloorDiv: _by_a_number(operator.floordiv), ast.Mod: _by_a_number(operator.mod),
+              ast.USub: operator.neg}
 
 
 def _evaluate(node, names, port_map):
     """An integer expression over the indices, for all elements at once."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
+        return int(np.int64(node.value))       # OverflowError, where numpy would make a float of it
     if isinstance(node, ast.Name) and node.id in names:
         return names[node.id]
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -40,10 +52,14 @@ def _evaluate(node, names, port_map):
 def _expressions(text, names, shape, port_map):
     try:
         tree = ast.parse(f"({_MOD.sub('%', text.strip())},)", mode="eval").body
+        return [np.broadcast_to(np.asarray(_evaluate(e, names, port_map), np.int64), shape)
+                for e in tree.elts]
     except SyntaxError:
         raise ValueError(f"port map {port_map}: cannot read '{text}'") from None
-    return [np.broadcast_to(np.asarray(_evaluate(e, names, port_map), np.int64), shape)
-            for e in tree.elts]
+    except ZeroDivisionError:
+        raise ValueError(f"port map {port_map}: '{text}' divides by 0") from None
+    except OverflowError:
+        raise ValueError(f"port map {port_map}: '{text}' has a number of more than 64 bits") from None
 
 
 def _bound(text, port_map):
@@ -77,6 +93,11 @@ class PortMap:
         bounds = [bound.groups() for bound in bounds]
         ranges = [range(_bound(first, port_map), _bound(last or first, port_map) + 1)
                   for _, first, last in bounds]
+        named = [name for name, _, _ in bounds if name]
+        if not all(ranges):
+            raise ValueError(f"port map {port_map}: a dimension ends before it begins")
+        if len(set(named)) != len(named):
+            raise ValueError(f"port map {port_map}: two dimensions have one name")
         self.shape = tuple(len(r) for r in ranges)
         grids = np.meshgrid(*ranges, indexing="ij")
         names = {name: grid for (name, _, _), grid in zip(bounds, grids) if name}
@@ -125,6 +146,10 @@ class Placement:
         if tensor.size != self.order.size:
             raise ValueError(f"{self.what} is of {self.order.size} elements, the tensor has "
                              f"{tensor.size}")
+        taken = np.zeros(self.count, bool)
+        taken[self.order.reshape(-1)] = True
+        if np.count_nonzero(taken) != self.order.size:
+            raise ValueError(f"{self.what} lays two elements of the tensor over each other")
         flat = np.ascontiguousarray(tensor).reshape(-1)
         words = np.zeros(self.count, np.uint32)
         words[self.order.reshape(-1)] = flat.view(np.uint16 if flat.dtype.itemsize == 2
