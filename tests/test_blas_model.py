@@ -120,6 +120,6 @@ layout {
     (["--size=0x4x4", "--pes=4"], "--size is three numbers, as in 64x32x16: 0x4x4"),
     (["--size=4x4x4", "--pes=4", "--grid=2x2"], "give --pes or --grid"),
     (["--size=4x4x4", "--pes=4", "--equation=10"], "--equation is a number from 1 to 9: 10"),
-    (["--size=4x4x4", "--pes=4", "--simd=3"], "--simd is an even number of lanes: 3")])
+    (["--size=4x4x4", "--pes=4", "--simd=3"], "--simd is an even number of elements: 3")])
 def test_mistakes(args, text):
     assert text in gemm(*args, expect=2).err

@@ -1101,6 +1101,7 @@ def test_client_of_the_appliance(program):
             assert launcher.download_artifact("result.txt", "./kept/run.txt") == "kept/run.txt"
             assert launcher.download_artifact("made", "kept/all/") == "kept/all/made.tar.gz"
             assert "exit code 3" in message(launcher.run, "exit 3")
+            assert launcher.run("printf 'a\\\\377b'") == "a\\ufffdb"     # no UTF-8
             try:
                 launcher.download_artifact("resulted.txt", ".")
                 raise AssertionError("no error")

@@ -10,6 +10,7 @@ docs/cycle-model.md, else it is printed.  No checkout is needed.
 import argparse
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 import features
@@ -26,6 +27,7 @@ PROGRAMS = {
     "data-task": {"N": 40},
     "packets": {"packets": 12},
 }
+COLUMNS = 100   # of text in the pages
 SHOWN = 0.5     # percent: rows that move no program by as much are named below the table
 
 
@@ -61,7 +63,9 @@ def table(arch):
     lines += [f"| `{row}` | " + " | ".join(f"{cells[name]:+.1f} %" for name in PROGRAMS) + " |"
               for row, cells in moving.items()]
     still = ", ".join(f"`{row}`" for row in found if row not in moving)
-    return "\n".join(lines) + f"\n\nBelow {SHOWN} % in all of them: {still}.\n"
+    below = textwrap.fill(f"Below {SHOWN} % in all of them: {still}.", COLUMNS,
+                          break_on_hyphens=False)
+    return "\n".join(lines) + f"\n\n{below}\n"
 
 
 def text():

@@ -19,8 +19,8 @@ HEAD = """\
 # Cycles and bytes at each level
 
 This table shows what the programs of `tests/bench/codegen/` cost on one tile: cycles of the whole
-run, and bytes of code. `tests/bench/codegen/table.py` writes it, and `tests/claims/counted_loops.py`
-compares the counted loops with their bound.
+run, and bytes of code. `tests/bench/codegen/table.py` writes it, and
+`tests/claims/counted_loops.py` compares the counted loops with their bound.
 
 | program | what it does | cycles -O0 | -O1 | -O2 | bytes -O0 | -O1 | -O2 |
 | --- | --- | --- | --- | --- | --- | --- | --- |

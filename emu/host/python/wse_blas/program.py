@@ -99,7 +99,7 @@ def compile_program(name, arch, element, **params):
         return image
     try:
         done = subprocess.run([cslc, library / "blas" / f"{name}.csl", "-o", made, *words[1:]],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, errors="replace")
         if not done.returncode:
             made.replace(image)
             return image

@@ -37,7 +37,8 @@ def _run(command, cwd):
     if not found:
         raise ClusterError(f"{command[0]} is not on the PATH: add the folder of the programs, "
                            f"build/release/bin")
-    done = subprocess.run([found, *command[1:]], cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run([found, *command[1:]], cwd=cwd, capture_output=True, text=True,
+                          errors="replace")
     if done.returncode:
         raise ClusterError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr}")
     return done

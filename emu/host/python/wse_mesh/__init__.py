@@ -57,7 +57,7 @@ def _tool(name):
 
 
 def _run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode:
         raise MeshError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr}")
     return done

@@ -129,7 +129,7 @@ class SdkLauncher:
         printed = []
         for command in commands:
             done = subprocess.run(["bash", "-c", _ADDRESS.sub("''", command)],
-                                  cwd=self._inside(), capture_output=True, text=True,
+                                  cwd=self._inside(), capture_output=True, text=True, errors="replace",
                                   stdin=subprocess.DEVNULL, check=False, env=os.environ)
             printed.append(done.stdout)
             if done.returncode != 0:

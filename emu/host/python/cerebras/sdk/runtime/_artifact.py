@@ -45,7 +45,7 @@ def _number(table, name, least, default=None, most=_MOST_PLACE):
 def _stream(value, name):
     stream = _table(value, f"stream {name!r}")
     if not isinstance(stream.get("input"), bool):
-        raise ValueError(f"stream {name!r} says not whether it is an input")
+        raise ValueError(f"stream {name!r} does not say whether it is an input")
     return {"x": _number(stream, "x", 0), "y": _number(stream, "y", 0),
             "color": _number(stream, "color", 0), "input": stream["input"],
             "size": _number(stream, "size", 0, most=_MOST_WAVELETS)}
