@@ -298,8 +298,8 @@ Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolI
                       pool_type_of(s->pool, text));
     return operand_poison();
   }
-  LayoutExport export = {pool_key(s->pool, text).u.string, type,
-                         pool_eq(is_mutable, POOL(TRUE)), at};
+  LayoutExport export = {.name = pool_key(s->pool, text).u.string, .type = type,
+                         .is_mutable = pool_eq(is_mutable, POOL(TRUE)), .span = at};
   for (size_t i = 0; i < arrlenu(s->layout->exports); i++)
     if (str_eq(s->layout->exports[i].name, export.name)) {
       diag_export_twice(s->diags, at, sema_text(s, export.name));

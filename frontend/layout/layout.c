@@ -405,26 +405,15 @@ void layout_print(const Session *session, FILE *out)
 
 /* ---- exports ------------------------------------------------------------------------------ */
 
-static bool has_export(const Programs *programs, uint32_t export)
+void layout_check_exports(Session *session)
 {
-  for (size_t k = 0; k < arrlenu(programs->classes); k++) {
-    const IrModule *m = programs->classes[k].ir;
-    for (uint32_t i = 0; i < m->n_bindings; i++)
-      if (m->bindings[i].export_index == export)
-        return true;
-  }
-  return false;
-}
-
-void layout_check_exports(Session *session, const Programs *programs)
-{
-  const LayoutResult *l = session->layout;
-  for (uint32_t i = 0; i < arrlenu(l->exports); i++) {
-    if (has_export(programs, i))
+  const LayoutExport *exports = session->layout->exports;
+  for (uint32_t i = 0; i < arrlenu(exports); i++) {
+    if (exports[i].has_symbol)
       continue;
-    const char *name = str_text(session->names, l->exports[i].name);
-    diag_export_without_symbol(session->diags, l->exports[i].span, name);
-    diag_export_symbol_form(session->diags, l->exports[i].span, name);
+    const char *name = str_text(session->names, exports[i].name);
+    diag_export_without_symbol(session->diags, exports[i].span, name);
+    diag_export_symbol_form(session->diags, exports[i].span, name);
   }
 }
 

@@ -11,7 +11,7 @@ void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width
                           Span span);
 
 /* Warns of exports that no tile has, after programs without errors. */
-void layout_check_exports(Session *session, const Programs *programs);
+void layout_check_exports(Session *session);
 
 /* ---- fabric_stream.c, fabric_check.c: what tiles send to each other and to the host ---------- */
 

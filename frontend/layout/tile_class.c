@@ -883,7 +883,7 @@ bool classes_settle(Session *session, Programs *programs)
   if (session->options->emit != EMIT_IR)
     share_classes(c);
   fill_grid(c);
-  layout_check_exports(session, programs);
+  layout_check_exports(session);
   return add_local_colors(session, programs) && fabric_check(session, programs);
 }
 

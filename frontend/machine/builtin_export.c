@@ -185,7 +185,8 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
     diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
     return NULL;
   }
-  LayoutExport added = {symbol->name, symbol->type, symbol->is_mutable, at};
+  LayoutExport added = {.name = symbol->name, .type = symbol->type,
+                        .is_mutable = symbol->is_mutable, .span = at};
   arrput(layout->exports, added);
   return &arrlast(layout->exports);
 }

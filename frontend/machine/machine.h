@@ -217,7 +217,12 @@ typedef struct { PoolId name; const Ast *importer, *ast; } LayoutFile;
 /* A host stream enters or leaves at a tile of its own. */
 typedef struct { const char *name; uint32_t x, y; bool is_input; int64_t size; } LayoutStream;
 typedef struct { const char *name; uint8_t color; } LayoutColor;
-typedef struct { StrId name; PoolId type; bool is_mutable; Span span; } LayoutExport;
+typedef struct {
+  StrId name;
+  PoolId type;
+  bool is_mutable, has_symbol;  /* has_symbol: the program of a tile that was compiled exports it */
+  Span span;
+} LayoutExport;
 /* Interned color configurations and sets of (color, configuration). */
 typedef struct ColorTable ColorTable;
 ColorTable *color_table_create(Arena *arena);

@@ -704,6 +704,7 @@ static void fill_exports(Sema *s)
     const ExportedSymbol *e = &s->setup->exports[i];
     IrBinding *b = &m->bindings[i];
     b->export_index = export_index(s, e->name);
+    s->session->layout->exports[b->export_index].has_symbol = true;
     b->is_func = e->is_func;
     b->extent = (uint16_t)e->extent;
     if (e->is_func) {
