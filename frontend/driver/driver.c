@@ -1,7 +1,7 @@
 /* One run of the compiler, phase by phase; a phase starts only if the phase before it found no
  * error.
  *
- *   parse -> layout -> classes (analysis, optimisation, code generation) -> image -> files */
+ *   parse -> layout -> classes (each: analysis, optimisation, code generation) -> image -> files */
 #include "frontend/driver/driver_internal.h"
 
 #include <stb_ds.h>
@@ -284,6 +284,13 @@ static void session_close(Session *s)
   arena_destroy(s->arena);
 }
 
+static void run_close(DriverRun *run)
+{
+  programs_free(&run->programs);
+  arrfree(run->failed);
+  session_close(&run->session);
+}
+
 /* Who checks the program of a tile by itself does not say what its parameters are: that they have
  * no value is no mistake, and what depends on them stays unknown. */
 static void finish_check(Session *s)
@@ -308,8 +315,7 @@ int driver_run(const Options *options, SourceMap *sources, const char *source_st
   diags_flush(s->diags, stderr, options->diag_format);
   if (options->time_report)
     report_times(&run);
-  programs_free(&run.programs);
-  session_close(s);
+  run_close(&run);
   return result;
 }
 
@@ -331,8 +337,7 @@ Session *checked_session(CheckedProgram *program)
 
 void checked_close(CheckedProgram *program)
 {
-  programs_free(&program->programs);
-  session_close(&program->session);
+  run_close(program);
   free(program);
 }
 

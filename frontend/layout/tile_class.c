@@ -480,6 +480,8 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   sema_destroy(s);
   if (ok)
     c->take(c->context, &class);
+  else
+    program_class_drop_ir(&class);
   *index = (uint32_t)arrlenu(c->programs->classes);
   arrput(c->programs->classes, class);
   arrput(c->blobs, blob);
