@@ -133,25 +133,27 @@ typedef enum {
   OPR_CELL                 /* cell + leaf: a comptime lvalue of `type` */
 } OperandKind;
 typedef struct {
+  /* Passed by value everywhere: by size, so that no room is lost. */
+  Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
+  int64_t offset;
+  Span span;
   OperandKind kind;
   PoolId type;
   PoolId value;            /* OPR_COMPTIME; OPR_MEMORY: of a struct that nothing writes the fields
                             * that are known, an aggregate with none for the others; or none */
   IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
   uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
-  bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
   PoolId through;          /* is_const: the type of the pointer that says so, or none */
-  bool is_temp;            /* OPR_MEMORY: nothing else refers to it, so no copy is needed */
-  bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
   uint32_t global;
-  int64_t offset;
-  PoolId packed;           /* OPR_MEMORY: the place is bits, from `bit` on, of an object of this */
-  uint16_t bit;            /*   packed type, which is at the address; none: a place of its own.
+  PoolId packed;           /* OPR_MEMORY: the place is bits, from `bit` on, of an object of this
+                            * packed type, which is at the address; none: a place of its own.
                             * OPR_CELL: part of this union; `bit` is the field if not packed */
   StrId name;              /* of the declaration it came from, for reports; raw 0 none */
-  Decl *decl;              /* OPR_COMPTIME: the global constant it came from, or NULL */
+  uint16_t bit;
+  bool is_const;           /* OPR_MEMORY, OPR_CELL: not assignable */
+  bool is_temp;            /* OPR_MEMORY: nothing else refers to it, so no copy is needed */
+  bool is_global;          /* OPR_MEMORY without ir: at `global` + `offset`, known at comptime */
   bool is_cut;             /* OPR_COMPTIME: what is left of a quotient of integers in the text */
-  Span span;
 } Operand;
 static inline bool operand_is_poison(Operand o) { return o.kind == OPR_POISON; }
 static inline bool operand_is_comptime(Operand o) { return o.kind == OPR_COMPTIME; }
