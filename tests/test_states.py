@@ -90,7 +90,7 @@ def test_a_killed_run_goes_on_from_its_state(kind, tmp_path):
     whole, tally = runs.outcome(kind), Counter(slowest=0)
     seconds = time.monotonic() - begin
     for _ in range(3):
-        runs.kill_and_restart(kind, seconds, whole, tally)
+        runs.kill_and_restart(kind, seconds, whole, tally, waits=True)
     assert tally["killed"] and tally["states"] and not tally["different"], tally
 
 

@@ -125,12 +125,13 @@ class Runs:
         while process.poll() is None and not self.state.exists():
             time.sleep(0.005)
 
-    def kill_and_restart(self, kind, seconds, whole, tally):
-        """seconds: how long a run takes; whole: what it shows."""
+    def kill_and_restart(self, kind, seconds, whole, tally, waits=None):
+        """seconds: how long a run takes; whole: what it shows; waits: for the first state, before the
+        kill, by default three times of four."""
         self.state.unlink(missing_ok=True)
         options = self.saving(kind)
         process = self.start(kind, options)
-        if self.draw.random() < 0.75:
+        if waits or (waits is None and self.draw.random() < 0.75):
             self.wait_for_state(process)
             time.sleep(self.draw.uniform(0, 0.3) * seconds)
         else:
