@@ -477,38 +477,46 @@ STREAM = """
 """
 
 
-def test_a_tile_that_awaits_the_next_stream_is_done(tmp_path):
-    """An operation that has not begun may wait for the host for ever; one that has may not."""
-    layout = """
+TWO_TILES = """
 param W: u16;
 const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
   .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
 const line = @get_color(6);
 layout {
   @set_rectangle(W, 1);
-  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0), .from = @get_color(4),
-                                    .to = line });
+  @set_tile_code(0, 0, "FIRST", .{ .memcpy_params = memcpy.get_params(0), REST });
   @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line,
                                     .to = @get_color(5) });
   @set_color_config(0, 0, line, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
   @set_color_config(1, 0, line, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
 }
 """
-    host_run.build(tmp_path, layout, SERVER, params={"W": 2}, channels=1)
-    ran = script(tmp_path, STREAM + """
+
+
+def report_behind_two_tiles(folder, first, rest, added):
+    """Words pass the first tile, of that program and params, then the second: `added` is what both
+    add.  The report after a stream that ends too soon."""
+    layout = TWO_TILES.replace("FIRST", first).replace("REST", rest)
+    host_run.build(folder, layout, SERVER, params={"W": 2}, channels=1)
+    ran = script(folder, STREAM + f"""
         x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
         r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
         r.memcpy_d2h(y, 5, 1, 0, 1, 1, 6, **stream)
-        assert (y == x + 2).all()
+        assert (y == x + {added}).all()
         r.stop()
     """)
     assert ran.err == ""
-    ran = script(tmp_path, STREAM + """
+    return script(folder, STREAM + """
         r.memcpy_h2d(4, np.zeros(2, np.float32), 0, 0, 1, 1, 2, **stream)
         r.stop()
-    """)
-    assert "cause 1: no more words come from the host on color 4 'from', which P0.0 takes" in ran.err
-    assert "help: let the host stream as many words to the tile as it takes" in ran.err
+    """).err
+
+
+def test_a_tile_that_awaits_the_next_stream_is_done(tmp_path):
+    """An operation that has not begun may wait for the host for ever; one that has may not."""
+    report = report_behind_two_tiles(tmp_path, "pe.csl", ".from = @get_color(4), .to = line", 2)
+    assert "cause 1: no more words come from the host on color 4 'from', which P0.0 takes" in report
+    assert "help: let the host stream as many words to the tile as it takes" in report
 
 
 # A tile that sends on each word of the host.
@@ -533,37 +541,11 @@ comptime {
 
 def test_a_tile_that_awaits_the_next_stream_through_another_is_done(tmp_path):
     """The data task that forwards has started before, and words of the host start it again."""
-    layout = """
-param W: u16;
-const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1,
-  .MEMCPYH2D_1 = @get_color(4), .MEMCPYD2H_1 = @get_color(5) });
-const line = @get_color(6);
-layout {
-  @set_rectangle(W, 1);
-  @set_tile_code(0, 0, "forward.csl", .{ .memcpy_params = memcpy.get_params(0), .to = line });
-  @set_tile_code(1, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(1), .from = line,
-                                    .to = @get_color(5) });
-  @set_color_config(0, 0, line, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
-  @set_color_config(1, 0, line, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
-}
-"""
     (tmp_path / "forward.csl").write_text(FORWARDER)
-    host_run.build(tmp_path, layout, SERVER, params={"W": 2}, channels=1)
-    ran = script(tmp_path, STREAM + """
-        x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
-        r.memcpy_h2d(4, x, 0, 0, 1, 1, 6, **stream)
-        r.memcpy_d2h(y, 5, 1, 0, 1, 1, 6, **stream)
-        assert (y == x + 1).all()
-        r.stop()
-    """)
-    assert ran.err == ""
-    ran = script(tmp_path, STREAM + """
-        r.memcpy_h2d(4, np.zeros(2, np.float32), 0, 0, 1, 1, 2, **stream)
-        r.stop()
-    """)
-    assert "cause 1: no more words come from the host on color 4 'from', which P0.0 takes" in ran.err
-    assert "nobody at P0.0 sends on color 6 'to': data task" in ran.err
-    assert "with another wavelet" in ran.err
+    report = report_behind_two_tiles(tmp_path, "forward.csl", ".to = line", 1)
+    assert "cause 1: no more words come from the host on color 4 'from', which P0.0 takes" in report
+    assert "nobody at P0.0 sends on color 6 'to': data task" in report
+    assert "with another wavelet" in report
 
 
 def test_a_source_that_is_changed_before_the_copy_is_done(program):
