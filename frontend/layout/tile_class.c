@@ -27,18 +27,12 @@ enum { NODE_IS_BUSY = 256 };       /* tiles that pass a node before it has such 
 typedef struct { const Ast *ast; const LayoutSymbol *symbols; uint32_t params; } ProgramKey;
 /* One file with parameters and content of variables; many tiles may have it. */
 typedef struct {
-  const Ast *ast;
-  PoolId params;
-  const Node *params_node;
-  Span span;               /* the first @set_tile_code with it */
-  uint32_t first_tile;
-  uint32_t n_leaves;
+  const LayoutTile *tile;  /* the first one of them */
   PoolId *leaves;          /* of the parameter struct: those without parts */
   PoolId *symbols;         /* what the group's symbolic parameters are here */
-  uint32_t n_contents;
-  const LayoutSymbol *contents;
-  uint32_t class;          /* IMAGE_NO_CLASS until known */
   uint64_t blob_at;
+  uint32_t n_leaves;
+  uint32_t class;          /* IMAGE_NO_CLASS until known */
 } TileUnit;
 
 typedef struct TreeNode {
@@ -95,17 +89,13 @@ struct Classes {
 
 typedef struct { ProgramKey key; uint32_t value; } UnitOfKey;
 
-static uint32_t add_unit(Classes *c, const LayoutTile *tile, uint32_t first_tile)
+static uint32_t add_unit(Classes *c, const LayoutTile *tile)
 {
-  TileUnit unit = {.ast = tile->ast, .params = tile->params, .span = tile->span,
-                   .params_node = tile->params_node, .first_tile = first_tile,
-                   .class = IMAGE_NO_CLASS, .n_contents = tile->n_symbols,
-                   .contents = tile->symbols};
-  arrput(c->units, unit);
+  arrput(c->units, ((TileUnit){.tile = tile, .class = IMAGE_NO_CLASS}));
   return (uint32_t)arrlenu(c->units) - 1;
 }
 
-static uint32_t unit_by_key(Classes *c, UnitOfKey **map, const LayoutTile *tile, uint32_t t)
+static uint32_t unit_by_key(Classes *c, UnitOfKey **map, const LayoutTile *tile)
 {
   ProgramKey key;
   memset(&key, 0, sizeof key);   /* stb_ds hashes the padding */
@@ -115,7 +105,7 @@ static uint32_t unit_by_key(Classes *c, UnitOfKey **map, const LayoutTile *tile,
   ptrdiff_t at = hmgeti(*map, key);
   if (at >= 0)
     return (*map)[at].value;
-  uint32_t unit = add_unit(c, tile, t);
+  uint32_t unit = add_unit(c, tile);
   hmput(*map, key, unit);
   return unit;
 }
@@ -138,10 +128,10 @@ static void collect_units(Classes *c)
       arrput(first_of, NO_UNIT);
     uint32_t *first = &first_of[tile->params.raw];
     if (*first == NO_UNIT)
-      *first = add_unit(c, tile, t);
-    const TileUnit *unit = &c->units[*first];
-    c->unit_of_tile[t] = unit->ast == tile->ast && unit->contents == tile->symbols
-                           ? *first : unit_by_key(c, &map, tile, t);
+      *first = add_unit(c, tile);
+    const LayoutTile *same = c->units[*first].tile;
+    c->unit_of_tile[t] = same->ast == tile->ast && same->symbols == tile->symbols
+                           ? *first : unit_by_key(c, &map, tile);
   }
   arrfree(first_of);
   hmfree(map);
@@ -196,12 +186,12 @@ static void find_group_key(const Classes *c, const TileUnit *unit, uint32_t **ke
 {
   const Pool *pool = c->session->pool;
   uint32_t n = unit->n_leaves, k = 0;
-  arrsetlen(*key, n + unit->n_contents + 2);
+  arrsetlen(*key, n + unit->tile->n_symbols + 2);
   uint32_t *words = *key;
-  for (uint32_t i = 0; i < unit->n_contents; i++)
-    words[k++] = unit->contents[i].name.raw;
-  words[k++] = unit->ast->file.raw;
-  words[k++] = pool_is_none(unit->params) ? 0 : pool_type_of(pool, unit->params).raw;
+  for (uint32_t i = 0; i < unit->tile->n_symbols; i++)
+    words[k++] = unit->tile->symbols[i].name.raw;
+  words[k++] = unit->tile->ast->file.raw;
+  words[k++] = pool_is_none(unit->tile->params) ? 0 : pool_type_of(pool, unit->tile->params).raw;
   for (uint32_t i = 0; i < n; i++)
     words[k++] = can_be_symbolic(pool, unit->leaves[i])
                    ? pool_type_of(pool, unit->leaves[i]).raw : unit->leaves[i].raw;
@@ -211,8 +201,8 @@ static void find_group_key(const Classes *c, const TileUnit *unit, uint32_t **ke
 static void find_leaves(Classes *c, TileUnit *unit, PoolId **scratch)
 {
   arrsetlen(*scratch, 0);
-  if (!pool_is_none(unit->params))
-    flatten_parts(c, unit->params, scratch);
+  if (!pool_is_none(unit->tile->params))
+    flatten_parts(c, unit->tile->params, scratch);
   unit->n_leaves = (uint32_t)arrlenu(*scratch);
   unit->leaves = arena_many(c->arena, PoolId, unit->n_leaves + 1);
   if (unit->n_leaves > 0)
@@ -291,7 +281,7 @@ static void prepare_group(Classes *c, ClassGroup *g)
   uint32_t n = first->n_leaves;
   PoolId *leaves = arena_many(c->arena, PoolId, n + 1);
   g->root = new_node(c->arena);
-  g->params = first->params;
+  g->params = first->tile->params;
   g->n_leaves = n;
   g->symbol_leaf = arena_many(c->arena, uint32_t, n + 1);
   for (uint32_t i = 0; i < n; i++) {
@@ -306,7 +296,7 @@ static void prepare_group(Classes *c, ClassGroup *g)
   }
   const PoolId *next = leaves;
   if (n > 0)
-    g->params = rebuild_parts(c, first->params, &next);
+    g->params = rebuild_parts(c, first->tile->params, &next);
   for (size_t i = 0; i < arrlenu(g->units); i++) {
     TileUnit *unit = &c->units[g->units[i]];
     unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
@@ -323,7 +313,7 @@ static void fill_slots(Sema *s, const ClassAnalysis *a, ClassBlob *blob)
   const struct TileEnv *env = &a->env;
   IrModule *m = s->ir;
   const TileUnit *unit = a->unit;
-  size_t most = arrlenu(env->words) + arrlenu(env->inits) + unit->n_contents;
+  size_t most = arrlenu(env->words) + arrlenu(env->inits) + unit->tile->n_symbols;
   m->tile_slots = arena_many(m->arena, IrTileSlot, most + 1);
   for (uint32_t i = 0; i < arrlenu(env->words); i++) {
     IrType type = m->tile_params[i];
@@ -340,11 +330,11 @@ static void fill_slots(Sema *s, const ClassAnalysis *a, ClassBlob *blob)
     BlobPart part = {init->symbolic, bytes, 0};
     arrput(blob->parts, part);
   }
-  for (uint32_t i = 0; i < unit->n_contents; i++) {
+  for (uint32_t i = 0; i < unit->tile->n_symbols; i++) {
     m->tile_slots[m->n_tile_slots++] =
       (IrTileSlot){.index = sema_global_ir(s, a->contents[i]).raw,
-                   .bytes = unit->contents[i].size};
-    BlobPart part = {POOL(NONE), unit->contents[i].size, i};
+                   .bytes = unit->tile->symbols[i].size};
+    BlobPart part = {POOL(NONE), unit->tile->symbols[i].size, i};
     arrput(blob->parts, part);
   }
 }
@@ -380,14 +370,14 @@ static void check_elements(Sema *s, const LayoutSymbol *symbol, PoolId type)
 static bool find_contents(Sema *s, ClassAnalysis *a)
 {
   const TileUnit *unit = a->unit;
-  a->contents = arena_many(s->arena, uint32_t, unit->n_contents + 1);
-  for (uint32_t i = 0; i < unit->n_contents; i++) {
-    const LayoutSymbol *symbol = &unit->contents[i];
+  a->contents = arena_many(s->arena, uint32_t, unit->tile->n_symbols + 1);
+  for (uint32_t i = 0; i < unit->tile->n_symbols; i++) {
+    const LayoutSymbol *symbol = &unit->tile->symbols[i];
     const char *name = str_text(s->session->names, symbol->name);
     Decl *d = sema_find_decl(s, 0, symbol->name);
     if (!d || d->kind != DECL_VAR) {
       diag_layout_symbol_unknown(s->diags, symbol->span, name,
-                                 source_path(s->session->sources, unit->ast->file));
+                                 source_path(s->session->sources, unit->tile->ast->file));
       return false;
     }
     if (!sema_resolve(s, d))
@@ -411,9 +401,9 @@ static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
   Diags *diags = s->diags;
   size_t errors = diags_errors_met(diags);
   const TileUnit *unit = a->unit;
-  const char *path = source_path(s->session->sources, unit->ast->file);
+  const char *path = source_path(s->session->sources, unit->tile->ast->file);
   s->ir->source = path;
-  if (sema_import(s, path, a->group->params, unit->params_node, unit->span) == IR_NO_ID)
+  if (sema_import(s, path, a->group->params, unit->tile->params_node, unit->tile->span) == IR_NO_ID)
     return false;
   sema_run_top_blocks(s);
   if (s->is_refuted || !find_contents(s, a))
@@ -461,7 +451,7 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   ProgramClass class;
   memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
   class.ir = s->ir;
-  class.source = source_path(session->sources, a->unit->ast->file);
+  class.source = source_path(session->sources, a->unit->tile->ast->file);
   ClassBlob blob = {0};
   bool ok = analyse_program(s, a, &blob);
   lint_held_after_errors(s);
@@ -588,10 +578,11 @@ static void free_tree(TreeNode *node)
 static ClassAnalysis analysis_of(const Classes *c, const ClassGroup *g, const TileUnit *unit)
 {
   const LayoutResult *l = c->session->layout;
+  uint32_t first = (uint32_t)(unit->tile - l->tiles);
   struct TileEnv env = {.symbols = unit->symbols, .has_place = l->has_block,
-                        .x = unit->first_tile % l->width - l->origin_x,
-                        .y = unit->first_tile / l->width - l->origin_y,
-                        .span = unit->span, .params = unit->params};
+                        .x = first % l->width - l->origin_x,
+                        .y = first / l->width - l->origin_y,
+                        .span = unit->tile->span, .params = unit->tile->params};
   return (ClassAnalysis){.env = env, .group = g, .unit = unit};
 }
 
@@ -629,7 +620,7 @@ static bool write_blob(Classes *c, TileUnit *unit);
  * of them symbolic, either reports the expression or gives the tile a class of its own. */
 static bool give_own_class(Classes *c, TileUnit *unit)
 {
-  ClassGroup alone = {.params = unit->params};
+  ClassGroup alone = {.params = unit->tile->params};
   ClassAnalysis a = analysis_of(c, &alone, unit);
   bool ok = add_class(c, &a, &unit->class);
   tile_env_free(&a.env);
@@ -642,7 +633,7 @@ static bool write_blob(Classes *c, TileUnit *unit)
   unit->blob_at = arrlenu(c->programs->blobs);
   for (size_t i = 0; i < arrlenu(blob->parts); i++) {
     if (pool_is_none(blob->parts[i].symbolic)) {
-      const LayoutSymbol *content = &unit->contents[blob->parts[i].content];
+      const LayoutSymbol *content = &unit->tile->symbols[blob->parts[i].content];
       memcpy(arraddnptr(c->programs->blobs, content->size), content->bytes, content->size);
       continue;
     }

@@ -5,9 +5,9 @@
  * layout makes by the million, never touch the table.  An integer that can be immediate always
  * is, so that equal values keep equal ids.
  *
- * The table is open addressing over the hash of the key; an item holds the hash, so a probe
- * compares whole keys only if they are almost certainly equal. Payloads live in the arena and never
- * move. */
+ * The table is open addressing over the hash of the key; it holds the hash beside the id, so that a
+ * probe looks at an item only if the keys are almost certainly equal.  Payloads live in the arena
+ * and never move. */
 #include "frontend/value/value_internal.h"
 
 #include <stdlib.h>
@@ -21,7 +21,6 @@ typedef struct {
   uint8_t symbolic_height;
   bool has_pointer;
   uint32_t type;
-  uint32_t hash;
   uint32_t count;
   union {
     int64_t small;
@@ -32,12 +31,14 @@ typedef struct {
   } data;
 } Item;
 
+typedef struct { uint32_t id, hash; } TableEntry;   /* id 0: free */
+
 struct Pool {
   Arena *arena;
   StrTable *names;
   Item *items;
   uint32_t n_items, cap_items;
-  uint32_t *table;           /* ids; 0: free */
+  TableEntry *table;
   uint32_t mask;
 };
 
@@ -463,23 +464,25 @@ static uint32_t item_add(Pool *pool)
   return pool->n_items++;
 }
 
-static void table_put(Pool *pool, uint32_t id)
+static void table_put(Pool *pool, TableEntry entry)
 {
-  uint32_t at = pool->items[id].hash & pool->mask;
-  while (pool->table[at] != 0)
+  uint32_t at = entry.hash & pool->mask;
+  while (pool->table[at].id != 0)
     at = (at + 1) & pool->mask;
-  pool->table[at] = id;
+  pool->table[at] = entry;
 }
 
+/* In the order of the table, so that the entries of the new one come in order, too. */
 static void table_grow(Pool *pool)
 {
-  uint32_t size = (pool->mask + 1) * 2;
-  free(pool->table);
-  pool->table = base_zeroed(size, sizeof *pool->table);
-  pool->mask = size - 1;
-  for (uint32_t id = POOL_RAW_POISON; id < pool->n_items; id++)
-    if (pool->items[id].hash != 0)
-      table_put(pool, id);
+  uint32_t before = pool->mask + 1;
+  TableEntry *old = pool->table;
+  pool->table = base_zeroed(2 * (size_t)before, sizeof *pool->table);
+  pool->mask = 2 * before - 1;
+  for (uint32_t i = 0; i < before; i++)
+    if (old[i].id != 0)
+      table_put(pool, old[i]);
+  free(old);
 }
 
 PoolId pool_get(Pool *pool, const PoolKey *key)
@@ -488,20 +491,21 @@ PoolId pool_get(Pool *pool, const PoolKey *key)
   if (key->kind == PK_INT && key->u.integer.big == NULL &&
       imm_make(key->type, key->u.integer.small, &id))
     return id;
-  uint32_t hash = hash_key(key) | 1;   /* 0 marks what is not in the table */
+  uint32_t hash = hash_key(key);
   uint32_t at = hash & pool->mask;
-  for (; pool->table[at] != 0; at = (at + 1) & pool->mask) {
-    const Item *item = &pool->items[pool->table[at]];
-    if (item->hash == hash && item->kind == (uint8_t)key->kind && item->type == key->type.raw) {
+  for (; pool->table[at].id != 0; at = (at + 1) & pool->mask) {
+    if (pool->table[at].hash != hash)
+      continue;
+    const Item *item = &pool->items[pool->table[at].id];
+    if (item->kind == (uint8_t)key->kind && item->type == key->type.raw) {
       PoolKey found = item_key(item);
       if (same_payload(&found, key))
-        return (PoolId){pool->table[at]};
+        return (PoolId){pool->table[at].id};
     }
   }
   id.raw = item_add(pool);
   item_fill(pool, &pool->items[id.raw], key);
-  pool->items[id.raw].hash = hash;
-  pool->table[at] = id.raw;
+  pool->table[at] = (TableEntry){id.raw, hash};
   if (pool->n_items > (pool->mask + 1) / 2)
     table_grow(pool);
   return id;
