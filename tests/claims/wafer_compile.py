@@ -1,18 +1,24 @@
 #!/usr/bin/python3
 """Compile time and memory at the size of the wafer.
 
+    wafer_compile.py [OLD_BIN]     OLD_BIN: programs of another build, whose processor time for tiles
+                                   with coordinates is compared, by turns (median of 5)
+
 750 x 994 tiles, one program, 4 colors configured per tile with literal structs, get_params(x) once
 per column: under 5 s and 1 GB.  The same with .px and .py passed to every tile, used at run time
 and in tests for the border: under 20 s, at most 9 classes.  4,096 tiles whose every parameter
-forces: under 15 s.
+forces: under 15 s.  With OLD_BIN of commit 35dd493: tiles with coordinates take at most 0.4 of its
+time.
 
 Short form: test_layout_scale.py::test_the_whole_wafer.
 """
+import resource
+import statistics
 import subprocess
 import sys
 import time
 
-from claims import Claims, harness
+from claims import Claims, build_folder, harness
 
 LAYOUT = """
 const c0: color = @get_color(0);
@@ -90,11 +96,41 @@ comptime {
 WAFER = ("--memcpy", "--fabric-dims=757,996", "--fabric-offsets=4,1")
 
 
-def compile_measured(folder, layout, program, *flags):
-    """Seconds, peak bytes and classes of one compilation."""
+MOST_OF_OLD, TURNS = 0.4, 5
+
+
+def write_program(folder, layout, program):
     folder.mkdir()
     (folder / "layout.csl").write_text(layout)
     (folder / "pe.csl").write_text(program)
+
+
+def write_places(folder):
+    """The wafer whose tiles get their coordinates."""
+    write_program(folder, LAYOUT % ", .px = x, .py = y",
+                  PROGRAM % ("param px: u16;\nparam py: u16;", BORDER))
+
+
+def processor_seconds(cslc, folder):
+    """User and system time of the compiler for the wafer in that folder."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    harness.run([cslc, folder / "layout.csl", "-o", folder / "out", *WAFER])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def part_of_old(old, folder):
+    """Time over that of the programs in the folder `old`: the median of the ratios."""
+    write_places(folder)
+    ratios = []
+    for _ in range(TURNS):
+        before = processor_seconds(old / "cslc", folder)
+        ratios.append(processor_seconds(harness.tool("cslc"), folder) / before)
+    return statistics.median(ratios)
+
+
+def compile_measured(folder, *flags):
+    """Seconds, peak bytes and classes of the compilation of what the folder holds."""
     start = time.monotonic()
     # A process of its own, so that its peak is not hidden behind that of an earlier one.
     done = subprocess.run(
@@ -112,22 +148,27 @@ def compile_measured(folder, layout, program, *flags):
 
 def main():
     claims = Claims()
-    seconds, peak, classes = compile_measured(claims.scratch / "one", LAYOUT % "",
-                                              PROGRAM % ("", "w[0] = 1;"), *WAFER)
+    folder = claims.scratch / "one"
+    write_program(folder, LAYOUT % "", PROGRAM % ("", "w[0] = 1;"))
+    seconds, peak, classes = compile_measured(folder, *WAFER)
     claims.at_most("one program: compile time", seconds, 5.0, "s")
     claims.at_most("one program: peak memory", peak, 1 << 30, "bytes")
     claims.equals("one program: classes", classes, 1)
 
-    seconds, peak, classes = compile_measured(
-        claims.scratch / "places", LAYOUT % ", .px = x, .py = y",
-        PROGRAM % ("param px: u16;\nparam py: u16;", BORDER), *WAFER)
+    folder = claims.scratch / "places"
+    write_places(folder)
+    seconds, _, classes = compile_measured(folder, *WAFER)
     claims.at_most("px and py for every tile: compile time", seconds, 20.0, "s")
     claims.equals("px and py for every tile: classes", classes, 9)
 
-    seconds, _, classes = compile_measured(claims.scratch / "forcing", FORCING_LAYOUT,
-                                           FORCING_PROGRAM)
+    folder = claims.scratch / "forcing"
+    write_program(folder, FORCING_LAYOUT, FORCING_PROGRAM)
+    seconds, _, classes = compile_measured(folder)
     claims.at_most("4,096 tiles that force: compile time", seconds, 15.0, "s")
     claims.equals("4,096 tiles that force: classes", classes, 4096)
+    if len(sys.argv) > 1:
+        claims.at_most("px and py for every tile: time over that of the other build",
+                       part_of_old(build_folder(sys.argv[1]), claims.scratch / "turns"), MOST_OF_OLD)
     claims.finish()
 
 
