@@ -13,6 +13,7 @@ import platform
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,16 @@ class Workload:
     name: str
     layout: str
     params: dict
+    flags: tuple = ()           # of cslc, beside the parameters
+    actions: Callable = lambda folder: ()      # of wse-emu, with arrays in the folder
+
+    def compile(self, tools, folder):
+        """What the compiler of a build makes of the program."""
+        params = ",".join(f"{name}:{value}" for name, value in self.params.items())
+        image = folder / "p.bin"
+        harness.run([tools / "cslc", harness.ROOT / self.layout, *([f"--params={params}"] * bool(params)),
+                     *self.flags, "-o", image], timeout=600)
+        return image
 
 
 WORKLOADS = (
@@ -42,11 +53,11 @@ WORKLOADS = (
 
 def measure(workload, repeat, threads, folder):
     """The statistics of each run."""
-    image = folder / "p.bin"
-    harness.compile(workload.layout, image, params=workload.params)
+    image = workload.compile(harness.bin_dir(), folder)
+    actions = workload.actions(folder)
     runs = []
     for _ in range(repeat):
-        harness.emu(image, f"--stats={folder}/s.json", f"--threads={threads}", timeout=600)
+        harness.emu(image, *actions, f"--stats={folder}/s.json", f"--threads={threads}", timeout=600)
         runs.append(harness.stats(folder / "s.json"))
     return runs
 

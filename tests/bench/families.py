@@ -4,6 +4,9 @@
     tests/bench/families.py [--size small|middle|large|wafer] [--only TEXT] [--stages]
                             [--other BIN] [--repeat N] [--instructions]
 
+The programs are our own and, if CONFORMANCE_DIR names a checkout of Cerebras/csl-examples, benchmarks
+from there; these only on squares of up to 256 x 256 tiles.
+
 Without --other: the rate of each family, the median of the runs.  --stages: the shares of the
 instructions by stage, by callgrind.  --other: a folder of programs of another build; each build
 runs what its own compiler makes of the program, by turns, and the ratio is that of the times per
@@ -11,6 +14,8 @@ active tile-cycle, new by old; --instructions compares counts of instructions in
 more where other programs run on the machine.
 """
 import argparse
+import functools
+import os
 import re
 import statistics
 import sys
@@ -18,11 +23,15 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "claims"))
 import bench  # noqa: E402
+import c_text  # noqa: E402
 import harness  # noqa: E402
 import speed_ratio  # noqa: E402
+import vendor  # noqa: E402
 
 SIZES = {"small": (8, 8), "middle": (64, 64), "large": (256, 256), "wafer": (750, 994)}
 
@@ -44,6 +53,22 @@ def on_line(name, layout, **params):
 CHAIN2D_ELEMENTS = 2048
 
 
+COPIED_WORDS = 64               # of each tile
+
+
+def copies(w, h):
+    """All words go in and out through the channels of the host."""
+    def actions(folder):
+        array = folder / "a.npy"
+        np.save(array, np.ones((h, w, COPIED_WORDS), np.float32))
+        return (f"--h2d=a={array}", "--launch=double", f"--d2h=a:{COPIED_WORDS}={folder / 'out.npy'}")
+
+    flags = ("--memcpy", f"--channels={min(h, 16)}", f"--fabric-dims={w + 7},{h + 2}",
+             "--fabric-offsets=4,1")
+    return bench.Workload("copies", "tests/bench/copies/layout.csl",
+                          {"width": w, "height": h, "words": COPIED_WORDS}, flags, actions)
+
+
 def gemv(w, h):
     return bench.Workload("gemv", "samples/gemv/layout.csl",
                           {"width": w, "height": h, "M": 32 * h, "N": 32 * w})
@@ -61,32 +86,54 @@ FAMILIES = {
     "sparse": on_grid("sparse", "tests/bench/sparse/layout.csl", rows=32, turns=4),
     "tasks": on_grid("tasks", "tests/bench/tasks/layout.csl", numbers=64),
     "scalar": on_grid("scalar", "tests/bench/busy/layout.csl", turns=500),
+    "copies": copies,
 }
 
-# What a function belongs to, by the start of its name; the first that fits.  The fast engine's
+
+def workloads(size):
+    """All programs of that size, by name."""
+    w, h = SIZES[size]
+    found = {name: make(w, h) for name, make in FAMILIES.items()}
+    if "CONFORMANCE_DIR" in os.environ and w == h:
+        found |= {name: vendor.workload_of(name, w) for name in vendor.BENCHMARKS}
+    return found
+
+# What a function belongs to, by the file that defines it; the first that fits.  The fast engine's
 # visits, routers and streams are inlined into one function.
 STAGES = (
-    ("scalar rows", r"scalar_|run_carefully|load_elsewhere|store_elsewhere|ahead_steps|fast_ahead"),
-    ("vector start", r"vec_begin|capture_|check_|stream_span|port_started|is_plain|make_plain|"
-                     r"overlap_|vector_start|port_run_alloc|dsr_|descriptor_|load_descriptor"),
-    ("vector elements", r"plain_|vec_|vector_|fp16_|fp32_|read_element|write_element|mem_"),
-    ("tasks and issue", r"tile_|plan_|commit_|issue_|visit_any|visit_threads|turn_pay|timing_|"
-                        r"port_|class_insn|access_config"),
-    ("visits, routers, streams", r"visit_|fast_|move_|settle_|take_down|end_block|run_|timers_"),
-    ("load", r"crc32|image_|program_|load_|insn_decode|inflate|read_"),
+    ("scalar rows", r"emu/tile/exec_scalar"),
+    ("main thread ahead", r"emu/fast/(ahead|beside|kept|steps|whole)\."),
+    ("vector operations", r"emu/fast/plain\.|emu/tile/(check|exec_vec|known|mem|overlap|vector)\.|"
+                          r"ir/base/(fp|platform/lanes)"),
+    ("tasks and issue", r"emu/tile/|emu/fast/(port|tasks)\."),
+    ("visits, routers, streams", r"emu/(fast|fabric)/"),
+    ("host", r"emu/(engine|host|observe)/"),
+    ("load", r"emu/machine/|ir/"),
 )
 
 
+@functools.cache
+def files_of_functions():
+    """The file that defines a function of the emulator, by its name."""
+    found = {}
+    for folder in ("emu", "ir"):
+        for path in sorted((harness.ROOT / folder).rglob("*.[ch]")):
+            for function in c_text.functions(path.read_text()):
+                found[function.name] = path.relative_to(harness.ROOT).as_posix()
+    return found
+
+
 def stage_of(function):
-    return next((name for name, pattern in STAGES if re.match(pattern, function)), "other")
+    """The compiler adds a suffix to the names of its copies, and callgrind one to those that recur."""
+    file = files_of_functions().get(re.split(r"[.']", function)[0], "")
+    return next((name for name, pattern in STAGES if re.match(pattern, file)), "other")
 
 
 def stages(tools, workload, folder):
     """The share of each stage in the instructions of a run."""
-    image, out = folder / "s.bin", folder / "callgrind.out"
-    harness.compile(workload.layout, image, params=workload.params)
-    harness.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
-                 tools / "wse-emu", image], timeout=3600)
+    out = folder / "callgrind.out"
+    harness.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", tools / "wse-emu",
+                 workload.compile(tools, folder), *workload.actions(folder)], timeout=3600)
     listed = harness.run(["callgrind_annotate", "--threshold=100", out]).out
     counts = Counter()
     for count, function in re.findall(r"^\s*([\d,]+) \([^)]*\)\s+\S*?:(\S+)", listed, re.M):
@@ -115,8 +162,7 @@ def main():
     parser.add_argument("--instructions", action="store_true")
     options = parser.parse_args()
     print(f"machine: {bench.machine()}")
-    for name, make in FAMILIES.items():
-        workload = make(*SIZES[options.size])
+    for name, workload in workloads(options.size).items():
         if options.only not in name:
             continue
         with tempfile.TemporaryDirectory() as scratch:

@@ -34,12 +34,11 @@ def main():
     parser.add_argument("--instructions", action="store_true")
     options = parser.parse_args()
     checks = Checks()
-    for name, make in families.FAMILIES.items():
+    for name, workload in families.workloads(options.size).items():
         if options.only not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            value, cycles = families.ratio(options.old, options.new,
-                                           make(*families.SIZES[options.size]), Path(folder),
+            value, cycles = families.ratio(options.old, options.new, workload, Path(folder),
                                            options.repeat, options.instructions)
         text = f"{name}, {cycles[0]} and {cycles[1]} cycles: how many times as fast"
         if name in LEAST_FASTER:

@@ -33,25 +33,22 @@ class Build:
     """A build of the tools, with its image of a benchmark."""
 
     def __init__(self, tools, workload, folder):
-        self.tools, self.image = tools, folder / "p.bin"
         folder.mkdir()
-        params = ",".join(f"{name}:{value}" for name, value in workload.params.items())
-        harness.run([tools / "cslc", harness.ROOT / workload.layout, f"--params={params}",
-                     "-o", self.image])
-        harness.run([tools / "wse-emu", self.image, f"--stats={folder / 's.json'}"], timeout=600)
+        image = workload.compile(tools, folder)
+        self.command = [tools / "wse-emu", image, *workload.actions(folder.parent)]
+        harness.run([*self.command, f"--stats={folder / 's.json'}"], timeout=600)
         self.statistics = harness.stats(folder / "s.json")
 
     def user_seconds(self):
-        process = subprocess.Popen([self.tools / "wse-emu", self.image], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
-        assert status == 0, f"{self.tools}/wse-emu failed"
+        assert status == 0, f"{self.command[0]} failed"
         return usage.ru_utime / self.statistics["active_tile_cycles"]
 
     def instructions(self):
         done = harness.run(["valgrind", "--tool=cachegrind", "--cache-sim=no",
-                            "--cachegrind-out-file=/dev/null", self.tools / "wse-emu", self.image],
-                           timeout=3600)
+                            "--cachegrind-out-file=/dev/null", *self.command], timeout=3600)
         found = re.search(r"I\s+refs:\s+([\d,]+)", done.err)
         return int(found[1].replace(",", "")) / self.statistics["active_tile_cycles"]
 
