@@ -22,7 +22,7 @@ KRYLOV = (" ".join(["--params=width:{n},height:{n},MAX_ZDIM:16 --params=BLOCK_SI
           "run.py -m={n} -n={n} -k=16 --latestlink out --channels=1 --width-west-buf=0 "
           "--width-east-buf=0 --zDim=16 --run-only")
 BENCHMARKS = {
-    "gemm-collectives_2d": ("layout.csl", "--params=P:{n},Mt:14,Kt:14,Nt:14", "run.py --name out"),
+    "gemm-collectives_2d": ("layout.csl", "--params=P:{n},Mt:{t},Kt:{t},Nt:{t}", "run.py --name out"),
     "gemv-collectives_2d": ("layout.csl", "--params=kernel_rows:{n},kernel_cols:{n},"
                             "matrix_rows:{m},matrix_cols:{m}", "run.py --name out"),
     "7pt-stencil-spmv": ("src/layout.csl", *KRYLOV),
@@ -31,8 +31,12 @@ BENCHMARKS = {
 }
 
 
+MOST_BLOCK, MOST_PRODUCT = 14, 448     # elements along a side: of a tile's block, of the matrices
+
+
 def fill(text, side):
-    return shlex.split(text.format(n=side, m=32 * side))
+    return shlex.split(text.format(n=side, m=32 * side,
+                                   t=max(1, min(MOST_BLOCK, MOST_PRODUCT // side))))
 
 
 def flags_of(name, side):
