@@ -67,7 +67,8 @@ BoundParams bound_params_create(Arena *arena, size_t most)
 
 void bound_params_set(Session *session, BoundParams *bound, const char *name, PoolId value)
 {
-  PoolField field = {str_intern_z(session->names, name), pool_type_of(session->pool, value)};
+  PoolField field = {.name = str_intern_z(session->names, name),
+                     .type = pool_type_of(session->pool, value)};
   uint32_t i = 0;
   while (i < bound->n && !str_eq(bound->fields[i].name, field.name))
     i++;

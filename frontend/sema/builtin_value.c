@@ -142,8 +142,8 @@ Operand builtin_type_info(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
   PoolId values[ARRAY_COUNT(facts)];
   for (size_t i = 0; i < ARRAY_COUNT(facts); i++) {
     values[i] = facts[i].value;
-    fields[i] = (PoolField){str_intern_z(s->session->names, facts[i].name),
-                            pool_type_of(s->pool, facts[i].value)};
+    fields[i] = (PoolField){.name = str_intern_z(s->session->names, facts[i].name),
+                            .type = pool_type_of(s->pool, facts[i].value)};
   }
   PoolKey info = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
   info.u.fields.n = ARRAY_COUNT(facts);

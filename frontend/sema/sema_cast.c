@@ -394,8 +394,19 @@ static Operand source_field(Sema *s, Operand o, uint32_t i)
 /* A field of the source for the question whether it is coercible: no code is emitted for it. */
 static Operand field_to_ask(Sema *s, Operand o, const PoolKey *from, uint32_t i)
 {
-  return o.kind == OPR_COMPTIME ? source_field(s, o, i)
-                                : operand_runtime(IR_NO_VALUE, from->u.fields.fields[i].type);
+  const PoolField *field = &from->u.fields.fields[i];
+  if (o.kind != OPR_COMPTIME && pool_is_none(field->known))
+    return operand_runtime(IR_NO_VALUE, field->type);
+  return source_field(s, o, i);
+}
+
+/* A field whose type says its value takes only that one; `o` is coercible to the field's type. */
+static bool is_known_of_field(Sema *s, Operand o, const PoolField *field)
+{
+  if (pool_is_none(field->known))
+    return true;
+  return o.kind == OPR_COMPTIME &&
+         pool_eq(sema_coerce(s, o, field->type, o.span).value, field->known);
 }
 
 static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const PoolKey *to)
@@ -406,7 +417,9 @@ static bool struct_coercible(Sema *s, Operand o, const PoolKey *from, const Pool
     uint32_t at;
     if (!match_field(from, &to->u.fields.fields[i], i, &at))
       return false;
-    if (!sema_coercible(s, field_to_ask(s, o, from, at), to->u.fields.fields[i].type))
+    Operand part = field_to_ask(s, o, from, at);
+    if (!sema_coercible(s, part, to->u.fields.fields[i].type) ||
+        !is_known_of_field(s, part, &to->u.fields.fields[i]))
       return false;
   }
   return true;
@@ -446,7 +459,7 @@ static Operand coerce_fields(Sema *s, Operand o, PoolId type, Span span)
     if (operand_is_poison(part))
       return part;
     values[i] = part.kind == OPR_COMPTIME ? part.value : POOL(NONE);
-    if (!is_known)
+    if (!is_known && pool_is_none(pool_key(s->pool, type).u.fields.fields[i].known))
       place_init(s, place_field(s, place, i), part);
   }
   PoolId value = pool_aggregate(s->pool, type, values, n);

@@ -340,8 +340,9 @@ static void put_parts(Data *d, uint32_t at, const PoolKey *k, PoolId type)
     return;
   }
   for (uint32_t i = 0; i < k->u.aggregate.n; i++)
-    put_value(d, at + type_field_offset(pool, type, i), k->u.aggregate.elems[i],
-              t.u.fields.fields[i].type);
+    if (pool_is_none(t.u.fields.fields[i].known))
+      put_value(d, at + type_field_offset(pool, type, i), k->u.aggregate.elems[i],
+                t.u.fields.fields[i].type);
 }
 
 static void put_value(Data *d, uint32_t at, PoolId value, PoolId type)

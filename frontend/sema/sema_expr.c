@@ -828,7 +828,7 @@ static PoolId struct_type(Sema *s, const NodeStructType *n, StrId name)
     const NodeFieldDecl *f = node_field_decl(n->fields.at[i]);
     if (is_repeated(s, &n->fields, i, f->name.text, f->name.span, field_decl_name))
       return POOL(POISON_TYPE);
-    fields[i] = (PoolField){f->name.text, sema_type_expr(s, f->type)};
+    fields[i] = (PoolField){.name = f->name.text, .type = sema_type_expr(s, f->type)};
     if (pool_eq(fields[i].type, POOL(POISON_TYPE)))
       return fields[i].type;
   }

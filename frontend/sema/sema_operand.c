@@ -423,6 +423,8 @@ static void init_known(Sema *s, Operand place, Operand value)
   }
   for (uint32_t i = 0; i < k.u.aggregate.n; i++) {
     bool is_array = type.kind == PK_ARRAY_TYPE;
+    if (!is_array && !pool_is_none(type.u.fields.fields[i].known))
+      continue;
     PoolId part = is_array ? type.u.array.element : type.u.fields.fields[i].type;
     int64_t at = is_array ? (int64_t)type_bytes(s->pool, part) * i
                           : type_field_offset(s->pool, place.type, i);

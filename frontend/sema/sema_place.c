@@ -68,6 +68,9 @@ static Operand report_member(Sema *s, const PoolKey *type, PoolId of, StrId name
 
 PoolId sema_known_field(const Sema *s, const Operand *o, uint32_t i)
 {
+  PoolId known = pool_key(s->pool, o->type).u.fields.fields[i].known;
+  if (!pool_is_none(known))
+    return known;
   if (o->kind != OPR_MEMORY || pool_is_none(o->value))
     return POOL(NONE);
   return pool_key(s->pool, o->value).u.aggregate.elems[i];
@@ -598,12 +601,19 @@ Operand sema_address_of(Sema *s, Operand o, Span span)
 
 /* ---- aggregates and ranges ------------------------------------------------------------------ */
 
-static PoolId struct_type_of(Sema *s, const StrId *names, const Operand *parts, uint32_t n)
+/* `is_known`: all parts are. */
+static PoolId struct_type_of(Sema *s, const StrId *names, const Operand *parts, uint32_t n,
+                             bool is_known)
 {
   PoolField few[16];
   PoolField *fields = n <= ARRAY_COUNT(few) ? few : arena_many(s->arena, PoolField, n);
-  for (uint32_t i = 0; i < n; i++)
-    fields[i] = (PoolField){names != NULL ? names[i] : STR_NONE, parts[i].type};
+  for (uint32_t i = 0; i < n; i++) {
+    const Operand *part = &parts[i];
+    bool is_of_type = !is_known && part->kind == OPR_COMPTIME &&
+                      type_is_comptime_only(s->pool, part->type);
+    fields[i] = (PoolField){.name = names != NULL ? names[i] : STR_NONE, .type = part->type,
+                            .known = is_of_type ? part->value : POOL(NONE)};
+  }
   PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
   key.u.fields.n = n;
   key.u.fields.fields = fields;
@@ -622,14 +632,15 @@ Operand sema_aggregate(Sema *s, const StrId *names, const Operand *parts, uint32
     is_known = is_known && parts[i].kind == OPR_COMPTIME;
     values[i] = parts[i].kind == OPR_COMPTIME ? parts[i].value : POOL(NONE);
   }
-  PoolId type = struct_type_of(s, names, parts, n);
+  PoolId type = struct_type_of(s, names, parts, n, is_known);
   if (is_known)
     return operand_at(operand_value(s, pool_aggregate(s->pool, type, values, n)), span);
   if (!sema_check_run_time(s, type, span))
     return operand_poison();
   Operand place = sema_temp(s, type);
   for (uint32_t i = 0; i < n; i++)
-    place_init(s, field_operand(s, place, i), parts[i]);
+    if (pool_is_none(sema_known_field(s, &place, i)))
+      place_init(s, place_field(s, place, i), parts[i]);
   if (names != NULL)
     place.value = pool_aggregate(s->pool, type, values, n);
   return operand_at(place, span);

@@ -153,13 +153,32 @@ static Operand declare_unset(Sema *s, const NodeVarDecl *n, Operand place)
   return place;
 }
 
+/* A variable that takes its type from a struct could have no other value in a field whose type
+ * says its value.  False after reporting one. */
+static bool check_fields_vary(Sema *s, PoolId type, Span span)
+{
+  PoolKey k = pool_key(s->pool, type);
+  for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < k.u.fields.n; i++) {
+    const PoolField *field = &pool_key(s->pool, type).u.fields.fields[i];
+    if (!pool_is_none(field->known)) {
+      diag_comptime_only_type(s->diags, span, field->type);
+      sema_note_run_time(s, type, span);
+      return false;
+    }
+    if (!check_fields_vary(s, field->type, span))
+      return false;
+  }
+  return true;
+}
+
 static Operand declare_memory(Sema *s, const NodeVarDecl *n, PoolId type)
 {
   Operand o = operand_poison();
   if (n->init != NULL) {
     o = sema_coerce(s, sema_expr(s, n->init, type), type, n->init->span);
-    if (operand_is_poison(o))
-      return o;
+    if (operand_is_poison(o) ||
+        (pool_is_none(type) && !check_fields_vary(s, o.type, n->init->span)))
+      return operand_poison();
     type = pool_is_none(type) ? o.type : type;
   }
   if (!sema_check_run_time(s, type, n->init != NULL ? n->init->span : n->name.span))
@@ -908,8 +927,9 @@ static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
   replay_enter(s, &replay);
   for (uint32_t i = 0; i < count; i++) {
     int64_t each = is_array ? type_bytes(s->pool, k.u.array.element) : 0;
+    PoolId known = is_array ? POOL(NONE) : sema_known_field(s, &o, i);
     Operand item = is_array ? place_part(s, o, each * i, k.u.array.element)
-                            : place_field(s, o, i);
+                            : pool_is_none(known) ? place_field(s, o, i) : operand_value(s, known);
     item.is_const = true;
     if (!for_body(s, n, &target, sema_load(s, item), i, &iterations))
       break;

@@ -84,8 +84,8 @@ static PoolId make_aggregate(Sema *s, const char *const *names, const PoolId *va
 {
   PoolField *fields = arena_many(s->arena, PoolField, n ? n : 1);
   for (uint32_t i = 0; i < n; i++)
-    fields[i] = (PoolField){names ? sema_name(s, names[i]) : STR_NONE,
-                            pool_type_of(s->pool, values[i])};
+    fields[i] = (PoolField){.name = names ? sema_name(s, names[i]) : STR_NONE,
+                            .type = pool_type_of(s->pool, values[i])};
   PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
   key.u.fields.n = n;
   key.u.fields.fields = fields;

@@ -35,15 +35,18 @@ static void add_fields(DebugTypes *types, PoolId type, const PoolKey *k, DebugTy
 {
   bool is_packed = k->u.fields.layout == LAYOUT_PACKED;
   DebugMember *members = arena_many(types->arena, DebugMember, k->u.fields.n);
+  uint32_t n = 0;
   for (uint32_t i = 0; i < k->u.fields.n; i++) {
     PoolField field = k->u.fields.fields[i];
-    members[i].name = k->u.fields.is_tuple ? "" : str_text(pool_names(types->pool), field.name);
-    members[i].bit = is_packed ? type_field_bit(types->pool, type, i)
+    if (!pool_is_none(field.known))      /* nothing of it is in memory */
+      continue;
+    members[n].name = k->u.fields.is_tuple ? "" : str_text(pool_names(types->pool), field.name);
+    members[n].bit = is_packed ? type_field_bit(types->pool, type, i)
                                : 8 * type_field_offset(types->pool, type, i);
-    members[i].type = debug_type_of(types, field.type);
+    members[n++].type = debug_type_of(types, field.type);
   }
   out->kind = is_packed ? DT_PACKED : k->kind == PK_UNION_TYPE ? DT_UNION : DT_STRUCT;
-  out->n_members = k->u.fields.n;
+  out->n_members = n;
   out->members = members;
 }
 

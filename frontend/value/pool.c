@@ -141,9 +141,11 @@ static void desc_words(const PoolKey *k, int32_t w[DESC_WORDS])
 static uint64_t hash_fields(uint64_t h, const PoolKey *k)
 {
   h = hash_mix(h, k->u.fields.n);
-  for (uint32_t i = 0; i < k->u.fields.n; i++)
-    h = hash_mix(h,
-                 (uint64_t)k->u.fields.fields[i].name.raw << 32 | k->u.fields.fields[i].type.raw);
+  for (uint32_t i = 0; i < k->u.fields.n; i++) {
+    const PoolField *f = &k->u.fields.fields[i];
+    h = hash_mix(h, (uint64_t)f->name.raw << 32 | f->type.raw);
+    h = pool_is_none(f->known) ? h : hash_mix(h, f->known.raw);
+  }
   return hash_mix(h, (uint64_t)k->u.fields.origin << 8 | (uint64_t)k->u.fields.layout << 1 |
                     k->u.fields.is_tuple);
 }
@@ -232,7 +234,7 @@ static bool same_fields(const PoolKey *a, const PoolKey *b)
     return false;
   for (uint32_t i = 0; i < a->u.fields.n; i++) {
     const PoolField *x = &a->u.fields.fields[i], *y = &b->u.fields.fields[i];
-    if (!str_eq(x->name, y->name) || !pool_eq(x->type, y->type))
+    if (!str_eq(x->name, y->name) || !pool_eq(x->type, y->type) || !pool_eq(x->known, y->known))
       return false;
   }
   return true;

@@ -254,6 +254,16 @@ static uint32_t saturate_bytes(uint64_t bytes)
   return bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)bytes;
 }
 
+static uint32_t field_align(const Pool *pool, const PoolField *f)
+{
+  return pool_is_none(f->known) ? type_align(pool, f->type) : 1;
+}
+
+static uint32_t field_bytes(const Pool *pool, const PoolField *f)
+{
+  return pool_is_none(f->known) ? type_bytes(pool, f->type) : 0;
+}
+
 uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field)
 {
   PoolKey k = pool_key(pool, type);
@@ -261,9 +271,9 @@ uint32_t type_field_offset(const Pool *pool, PoolId type, uint32_t field)
   if (k.kind == PK_UNION_TYPE)
     return 0;
   for (uint32_t i = 0; i <= field; i++) {
-    at = round_up(saturate_bytes(at), type_align(pool, k.u.fields.fields[i].type));
+    at = round_up(saturate_bytes(at), field_align(pool, &k.u.fields.fields[i]));
     if (i < field)
-      at += type_bytes(pool, k.u.fields.fields[i].type);
+      at += field_bytes(pool, &k.u.fields.fields[i]);
   }
   return saturate_bytes(at);
 }
@@ -281,9 +291,10 @@ static TypeFacts facts_of_fields(const Pool *pool, const PoolKey *k)
   TypeFacts facts = {.is_known = true, .align = 1};
   uint64_t leaves = 0;
   for (uint32_t i = 0; i < k->u.fields.n; i++) {
-    PoolId field = k->u.fields.fields[i].type;
-    uint32_t align = type_align(pool, field), bits = type_bits(pool, field);
-    facts.is_comptime_only |= type_is_comptime_only(pool, field);
+    const PoolField *f = &k->u.fields.fields[i];
+    PoolId field = f->type;
+    uint32_t align = field_align(pool, f), bits = type_bits(pool, field);
+    facts.is_comptime_only |= pool_is_none(f->known) && type_is_comptime_only(pool, field);
     facts.align = align > facts.align ? align : facts.align;
     leaves += type_leaf_count(pool, field);
     if (is_packed(k))          /* the fields of a packed union have one width */
@@ -302,7 +313,7 @@ static TypeFacts facts_compute(const Pool *pool, PoolId type, const PoolKey *k)
     return facts;
   }
   for (uint32_t i = 0; i < k->u.fields.n; i++) {
-    uint64_t end = type_bytes(pool, k->u.fields.fields[i].type);
+    uint64_t end = field_bytes(pool, &k->u.fields.fields[i]);
     if (k->kind == PK_STRUCT_TYPE && i + 1 < k->u.fields.n)
       continue;                /* the last one ends last */
     end += type_field_offset(pool, type, i);
@@ -381,6 +392,17 @@ const char *text_cut(Arena *arena, const char *text, size_t length, size_t most)
 
 static void print_type(Pool *pool, FILE *out, PoolId type);
 
+/* A field's value that its type says; numbers only, since two of them look alike otherwise. */
+static void print_known(const Pool *pool, FILE *out, PoolId value)
+{
+  int64_t number;
+  PoolKind kind = pool_kind(pool, value);
+  if (kind == PK_INT && pool_int_value(pool, value, &number))
+    fprintf(out, " = %lld", (long long)number);
+  else if (kind == PK_FLOAT)
+    fprintf(out, " = %g", pool_float_value(pool, value));
+}
+
 static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
 {
   StrTable *names = pool_names(pool);
@@ -392,10 +414,14 @@ static void print_fields(Pool *pool, FILE *out, const PoolKey *k)
     fputs(k->u.fields.layout == LAYOUT_PACKED ? "packed " : "extern ", out);
   fputs(k->kind == PK_UNION_TYPE ? "union {" : "struct {", out);
   for (uint32_t i = 0; i < k->u.fields.n && !text_is_full(out, TYPE_TEXT_MAX); i++) {
+    const PoolField *f = &k->u.fields.fields[i];
     fputs(i == 0 ? " " : ", ", out);
+    fputs(pool_is_none(f->known) ? "" : "comptime ", out);
     if (!k->u.fields.is_tuple)
-      fprintf(out, "%s: ", str_text(names, k->u.fields.fields[i].name));
-    print_type(pool, out, k->u.fields.fields[i].type);
+      fprintf(out, "%s: ", str_text(names, f->name));
+    print_type(pool, out, f->type);
+    if (!pool_is_none(f->known))
+      print_known(pool, out, f->known);
   }
   fputs(" }", out);
 }

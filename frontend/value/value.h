@@ -69,7 +69,10 @@ typedef enum {
   PK_SYMBOLIC            /* depends on this tile's parameters and has not been forced */
 } PoolKind;
 
-typedef struct { StrId name; PoolId type; } PoolField;
+/* `known`: the value that the field has in each struct of an anonymous type, where values of the
+ * field's type exist at compile time only but those of others do not; it takes no memory.  None in
+ * all other fields. */
+typedef struct { StrId name; PoolId type, known; } PoolField;
 
 /* Sizes of a struct or union type, computed once: a type whose fields have the same type twice
  * would otherwise be walked once per path to each of its parts. */

@@ -104,7 +104,8 @@ static void test_floats(void **state)
 static PoolId struct_type(Fixture *f, const char *a, PoolId ta, const char *b, PoolId tb,
                           uint32_t origin)
 {
-  PoolField fields[2] = {{str_intern_z(f->names, a), ta}, {str_intern_z(f->names, b), tb}};
+  PoolField fields[2] = {{.name = str_intern_z(f->names, a), .type = ta},
+                         {.name = str_intern_z(f->names, b), .type = tb}};
   PoolKey key = {.kind = PK_STRUCT_TYPE, .type = POOL(TYPE)};
   key.u.fields.n = 2;
   key.u.fields.fields = fields;
