@@ -90,6 +90,16 @@ def test_cores_in_one_session(session):
     assert said[16].endswith("trace ''\ncores go to '.'\n")
 
 
+@pytest.mark.parametrize("option", ["--core={}/end", "--load-state={}/end", "--load-state {}/end"])
+def test_another_core_than_that_of_the_command_line(session, option):
+    folder = session.folder
+    session.answers([f"workdir select {folder}", "target save-core", "continue",
+                     "target save-core --core-file=end"])
+    said = session.answers(["tile 1,0", "print words[0]", f"target create --core-file={folder}/corefile.cs1",
+                            "tile 1,0", "print words[0]"], *option.format(folder).split())
+    assert said[1] == "words[0] = 16\n" and said[4] == "words[0] = 4369\n"
+
+
 def test_traces(tmp_path):
     session = Session(tmp_path)
     session.compile(TRACED_LAYOUT, TRACED_PE, "--memcpy", "--channels=1", "--fabric-dims=12,6",

@@ -22,6 +22,7 @@ typedef struct {
   size_t script;                /* that is being read */
   bool is_terminal;
   bool is_server;               /* --dap */
+  char *core;                   /* that the user goes on with, from malloc; NULL: the options' */
 } Console;
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -184,6 +185,8 @@ static WseStatus run_program(Console *c, HostCommand *command)
   TimelineFront front = {take_commands, debugger_event, c};
   options->session.debugger = &front;
   options->session.progress = true;
+  if (c->core)
+    options->session.load_state = c->core;
   bool is_over = take_core(&options->session);
   WseStatus status = session_open(session, options->program, &options->session);
   if (status == WSE_OK) {
@@ -214,8 +217,8 @@ static void print_help(FILE *out)
 
 static const HostCommandTexts texts = {"wse-dbg", print_help, "", NULL, NULL, false};
 
-/* *core: the one that the user goes on with, from malloc; NULL: the user has finished. */
-static WseStatus serve_target(Console *console, int argc, char **argv, char **core)
+/* Leaves in console->core the core that the user goes on with; NULL: the user has finished. */
+static WseStatus serve_target(Console *console, int argc, char **argv)
 {
   HostCommand command;
   WseStatus status;
@@ -223,7 +226,8 @@ static WseStatus serve_target(Console *console, int argc, char **argv, char **co
     status = run_program(console, &command);
   else if (status != WSE_OK)
     host_print_error(command.session);
-  *core = console->debugger.core;
+  free(console->core);
+  console->core = console->debugger.core;
   console->debugger.core = NULL;
   if (console->opened)
     debugger_close(&console->debugger);
@@ -235,21 +239,11 @@ static WseStatus serve_target(Console *console, int argc, char **argv, char **co
 
 static WseStatus serve_console(Console *console, int argc, char **argv)
 {
-  char *core, **all = NULL;
   console->is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
   rl_completion_entry_function = complete_command;
-  WseStatus status = serve_target(console, argc, argv, &core);
-  while (core) {
-    arrsetlen(all, 0);
-    arrput(all, argv[0]);
-    arrput(all, base_print("--load-state=%s", core));
-    for (int i = 1; i < argc; i++)
-      if (strncmp(argv[i], "--load-state=", strlen("--load-state=")) != 0)
-        arrput(all, argv[i]);
-    free(core);
-    status = serve_target(console, (int)arrlen(all), all, &core);
-  }
-  arrfree(all);
+  WseStatus status = serve_target(console, argc, argv);
+  while (console->core)
+    status = serve_target(console, argc, argv);
   return status;
 }
 
