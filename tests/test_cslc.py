@@ -391,7 +391,7 @@ def test_a_section_that_no_variable_is_in(tmp_path):
     (tmp_path / "p.csl").write_text("var x: i16 linksection(\".far\") = 3;\n"
                                     "comptime { @export_symbol(x); }\n")
     option = "--link-section-start-address-bytes="
-    good = cslc(tmp_path / "p.csl", option + ".far:40960,.far:4096", "-o", "p.bin")
+    good = cslc(tmp_path / "p.csl", option + ".far:40960,.far:0xa000", "-o", "p.bin")
     assert good.err == ""
     bad = cslc(tmp_path / "p.csl", option + ".far:40960,.fra:4096", "-o", "p.bin")
     assert "warning: no variable of a tile's program is in the section '.fra'" in bad.err

@@ -211,6 +211,16 @@ def test_a_wrong_value_is_told_what_the_option_takes(option, message):
     assert message in model("predict", option, expect=2).err
 
 
+@pytest.mark.parametrize("first, second", [("pes", "8"), ("op", "broadcast"), ("pattern", "tree"),
+                                           ("len", "9")])
+def test_an_option_has_one_value(first, second):
+    args = ["predict", "--op=reduce", "--pattern=chain", "--pes=4", "--len=4"]
+    value = next(word for word in args if word.startswith(f"--{first}=")).split("=")[1]
+    assert model(*args, f"--{first}={value}").out == model(*args).out
+    err = model(*args, f"--{first}={second}", expect=2).err
+    assert f"--{first} is given twice, as '{value}' and as '{second}'; ask twice" in err
+
+
 def test_help():
     assert "predict" in model("--help").out
     assert model("--version").out.startswith("wse-model ")

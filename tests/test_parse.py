@@ -231,10 +231,23 @@ def test_options_are_understood(tmp_path, flags):
     (["--params=P:"], "NAME:VALUE"), (["-O7"], "-O0, -O1 and -O2"), (["--emit=asr"], "did you mean 'ast'?"),
     (["--link-section-start-address-bytes=a"], "takes NAME:ADDRESS"),
     (["--link-section-start-address-bytes=a:50000"], "below 49152"),
+    (["--link-section-start-address-bytes=a:2,b:4", "--link-section-start-address-bytes=a:6"],
+     "gives 'a' two addresses, 2 and 6"),
+    (["--emit=ir"], "--emit is given twice, as 'ast' and as 'ir'; cslc takes one"),
+    (["--depfile=a", "--depfile=b"], "--depfile is given twice, as 'a' and as 'b'"),
+    (["--output-json", "--output-json=b"], "--output-json is given twice, as '' and as 'b'"),
+    (["--layout-json=a", "--layout-json=b"], "--layout-json is given twice, as 'a' and as 'b'"),
     (["--no-such"], "--no-such"), (["a.csl"], "one source file"), (["-o="], "-o needs a name")])
 def test_wrong_usage(tmp_path, flags, said):
     ran = options(tmp_path, *flags)
     assert ran.code == 2 and said in ran.err and ran.out == ""
+
+
+def test_an_option_may_be_given_again(tmp_path):
+    """With the same value, or where two values cannot both be meant."""
+    (tmp_path / "o.csl").write_text("const a = 1;\n")
+    harness.cslc("o.csl", "--emit=asm", "--emit=asm", "-O0", "-O2", "--arch=wse2", "--arch=wse3",
+                 cwd=tmp_path)
 
 
 def test_help_and_version():

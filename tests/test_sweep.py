@@ -250,6 +250,9 @@ def test_mistakes_in_points(folder, change, text):
 def test_mistakes_on_the_command_line(folder):
     assert "'t.json' cannot be read" in run(folder, "t.json", expect=2).err
     assert "neither in .csv nor in .json" in run(folder, "s.json", "--out=x", expect=2).err
+    assert "--out is given twice, as 'a.csv' and as 'b.json'" in \
+        run(folder, "s.json", "--out=a.csv", "--out=b.json", expect=2).err
+    assert "--keep is given twice" in run(folder, "s.json", "--keep=a", "--keep=b", expect=2).err
     (folder / "t.json").write_text("{")
     assert "t.json: it is no JSON" in run(folder, "t.json", expect=2).err
     assert "t.json' is no folder" in run(folder, "s.json", "--keep=t.json", expect=2).err

@@ -75,6 +75,12 @@ static int usage_error(const char *format, ...)
   return EXIT_USAGE;
 }
 
+static int given_twice(const char *option, const char *first, const char *second)
+{
+  return usage_error("--%s is given twice, as '%s' and as '%s'; cslc takes one", option, first,
+                     second);
+}
+
 /* ---- values -------------------------------------------------------------------------------- */
 
 static bool parse_uint(const char *text, uint32_t most, uint32_t *value)
@@ -196,6 +202,12 @@ static int add_sections(Cli *cli, const char *text)
     OptionSection section = {.name = arena_copy_text(cli->arena, text, (size_t)(colon - text)),
                              .address = (uint16_t)address,
                              .span = place_of(cli, text, length)};
+    for (size_t i = 0; i < arrlenu(cli->options->sections); i++) {
+      const OptionSection *other = &cli->options->sections[i];
+      if (strcmp(other->name, section.name) == 0 && other->address != section.address)
+        return usage_error("--link-section-start-address-bytes gives '%s' two addresses, %u and"
+                           " %u", section.name, other->address, section.address);
+    }
     arrput(cli->options->sections, section);
     text += length + (text[length] == ',');
   }
@@ -212,7 +224,19 @@ static int set_emit(Options *o, const char *text)
   int k = index_of(text, names, ARRAY_COUNT(names));
   if (k < 0)
     return bad_choice("--emit", text, names, ARRAY_COUNT(names));
+  for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+    if (o->emit == kinds[i] && (size_t)k != i)
+      return given_twice("emit", names[i], text);
   o->emit = kinds[k];
+  return GO_ON;
+}
+
+/* A file that is written or read once: two of them would be meant. */
+static int set_file(const char *option, const char **file, const char *name)
+{
+  if (*file && strcmp(*file, name) != 0)
+    return given_twice(option, *file, name);
+  *file = name;
   return GO_ON;
 }
 
@@ -322,14 +346,14 @@ static int take_option(Cli *cli, int code, const char *arg)
     return set_uint("--comptime-func-depth-limit", arg, 1, UINT32_MAX, &o->comptime_depth_limit);
   case OPT_STEPS:
     return set_uint("--comptime-step-limit", arg, 1, UINT32_MAX, &o->comptime_step_limit);
-  case OPT_OUTPUT_JSON: o->output_json = arg ? arg : ""; return GO_ON;
-  case OPT_DEPFILE: o->depfile = arg; return GO_ON;
+  case OPT_OUTPUT_JSON: return set_file("output-json", &o->output_json, arg ? arg : "");
+  case OPT_DEPFILE: return set_file("depfile", &o->depfile, arg);
   case OPT_OUT_ROUTES: o->out_routes = true; return GO_ON;
   case OPT_FP16: return set_fp16(o, arg);
   case OPT_VERBOSE: case OPT_VERBOSE_SHORT: o->verbose = true; return GO_ON;
   case OPT_EMIT: return set_emit(o, arg);
   case OPT_CHECK: o->check = true; return GO_ON;
-  case OPT_LAYOUT_JSON: o->layout_json = arg; return GO_ON;
+  case OPT_LAYOUT_JSON: return set_file("layout-json", &o->layout_json, arg);
   case OPT_SDK: return set_sdk(o, arg);
   case OPT_DIAG_FORMAT: return set_diag_format(o, arg);
   case OPT_WERROR: case OPT_WARNINGS_AS_ERRORS: o->werror = true; return GO_ON;

@@ -229,9 +229,26 @@ static int report_value(int code, const char *name, const char *text)
   return usage_error(said, text);
 }
 
+/* The model answers one question: two values of an option would be two.  Marks the option in
+ * `given`, and false after reporting that it was there. */
+static bool check_once(int index, const char *given[], const char *value)
+{
+  enum { ROOM = 120 };
+  char said[ROOM];
+  if (!given[index] || strcmp(given[index], value) == 0) {
+    given[index] = value;
+    return true;
+  }
+  snprintf(said, sizeof said, "--%s is given twice, as '%s' and as '%s'; ask twice",
+           long_options[index].name, given[index], value);
+  usage_error(said, NULL);
+  return false;
+}
+
 /* EXIT_SUCCESS: go on. */
 static int parse_line(Query *q, int argc, char **argv, bool *is_done)
 {
+  const char *given[ARRAY_COUNT(long_options)] = {NULL};
   int code, index = 0;
   opterr = 0;
   while ((code = getopt_long(argc, argv, ":h", long_options, &index)) != -1) {
@@ -246,6 +263,8 @@ static int parse_line(Query *q, int argc, char **argv, bool *is_done)
       print_help();
     if (*is_done)
       return EXIT_SUCCESS;
+    if (!check_once(index, given, optarg))
+      return EXIT_USAGE;
     if (!parse_option(q, code, optarg))
       return report_value(code, long_options[index].name, optarg);
   }

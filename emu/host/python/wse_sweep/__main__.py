@@ -73,6 +73,17 @@ def read_sweep(path):
     return spec, points
 
 
+class _Once(argparse.Action):
+    """Sets the value, and refuses another one: both would be meant."""
+
+    def __call__(self, parser, namespace, value, option_string=None):
+        before = getattr(namespace, self.dest)
+        if before not in (None, value):
+            parser.error(f"{option_string} is given twice, as {before!r} and as {value!r}; a sweep "
+                         "takes one")
+        setattr(namespace, self.dest, value)
+
+
 def _arguments():
     parser = argparse.ArgumentParser(
         prog="wse-sweep", description="Compiles and runs a program for each point of a sweep.",
@@ -80,9 +91,9 @@ def _arguments():
                "it is started again. 'mpirun -n R wse-sweep ...' measures in R - 1 processes; "
                "'wse-sweep SCRIPT.py ...' runs a program that calls wse_sweep.sweep().")
     parser.add_argument("file", metavar="FILE.json", help="program and points")
-    parser.add_argument("--out", default=None, metavar="F",
+    parser.add_argument("--out", action=_Once, metavar="F",
                         help="table, F.csv or F.json (default: FILE.csv)")
-    parser.add_argument("--keep", default=None, metavar="DIR",
+    parser.add_argument("--keep", action=_Once, metavar="DIR",
                         help="folder of images and results (default: FILE.kept)")
     parser.add_argument("--jobs", type=int, default=None, metavar="N",
                         help="points at a time (default: number of cores)")
