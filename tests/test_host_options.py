@@ -133,6 +133,17 @@ def test_an_option_of_the_script_does_what_it_says(program, tmp_path, way):
         test_the_option_does_what_it_says(program, folder, option, way)
 
 
+def test_the_environment_overrides_the_script_option_by_option(program, tmp_path):
+    """Also where a run takes one, or where two would be joined; within each text they are."""
+    outcome = run_script(program, tmp_path, {"WSE_ARGS": "--stats=b.json --trace=task --trace=host"},
+                         repr("--stats=a.json --trace=wavelet --trace-file=t.txt"))
+    assert outcome.code == 0 and not (tmp_path / "a.json").exists()
+    assert json.loads(outcome.text("b.json"))["tasks"] > 0
+    assert is_traced(outcome, "task start", "host ") and "wavelet" not in outcome.text("t.txt")
+    outcome = run_script(program, tmp_path, {"WSE_ARGS": "--stats=b.json --stats=c.json"})
+    assert outcome.fails_with("option_once", "--stats is given twice, as 'b.json' and as 'c.json'")
+
+
 def test_the_environment_overrides_the_script(program, tmp_path):
     outcome = run_script(program, tmp_path, {"WSE_ARGS": "--engine=fast"},
                          repr(["--engine=reference", "--stats=a file.json"]))

@@ -17,8 +17,8 @@ static WseStatus refuse_with(HostSession *session, const char *what)
 static WseStatus check_options(HostSession *session, const HostOptions *o)
 {
   const struct { bool given; const char *name; } one_wafer[] = {
-    {o->session.has_watch, "--watch"}, {o->session.stop != NULL, "--stop"},
-    {o->session.has_dump, "--dump"}, {o->has_dap, "--dap"},
+    {o->session.n_watches > 0, "--watch"}, {o->session.stop != NULL, "--stop"},
+    {o->session.n_dumps > 0, "--dump"}, {o->has_dap, "--dap"},
   };
   for (size_t i = 0; i < ARRAY_COUNT(one_wafer); i++)
     if (one_wafer[i].given)

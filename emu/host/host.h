@@ -34,6 +34,7 @@ const EngineOps *engine_from_name(const char *name);
 /* Text, JSON for Perfetto, or the log of the vendor's simulator. */
 typedef enum { TRACE_AS_TEXT, TRACE_AS_PERFETTO, TRACE_AS_SIMLOG } TraceForm;
 typedef struct ClusterStates ClusterStates;
+#define MOST_OBSERVED 16         /* of a run: wavelets that it follows, regions that it shows */
 /* Zero-initialise, then set what differs from the defaults. */
 typedef struct {
   const EngineOps *engine;      /* NULL: the default */
@@ -55,12 +56,12 @@ typedef struct {
   bool left_is_error;           /* wavelets left behind at the end are an error */
   bool profile;
   bool page;                    /* session_write_page will be called */
-  bool has_watch;
-  uint32_t watch[4];            /* x, y, color, number of the wavelet */
+  uint32_t watches[MOST_OBSERVED][4];   /* x, y, color, number of the wavelet */
+  unsigned n_watches;
   const char *stop;             /* StopSpec as text; NULL: none */
   const char *timing;           /* rows of the table of times set otherwise; NULL: none */
-  bool has_dump;
-  uint32_t dump[4];             /* tiles that are shown where the run has stopped or ended */
+  uint32_t dumps[MOST_OBSERVED][4];     /* tiles that are shown where the run stops or ends */
+  unsigned n_dumps;
   FILE *observed_out;           /* for all that */
   bool progress;                /* long runs show on standard error how far they have come */
   double progress_seconds;      /* after so many; 0: the default */
@@ -323,9 +324,11 @@ typedef struct {
 /* The whole command line of `tool`; false after emitting what is wrong. */
 bool host_options_parse(const char *tool, int argc, char **argv, Diags *diags,
                         HostOptions *options);
-/* Options of a run, written as in a shell command: they replace what `options` says.  `scratch`
- * holds their texts.  False after emitting what is wrong: a PROG, an action or --help, too. */
-bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOptions *options);
+/* Options of a run, written as in a shell command: they replace what `options` says, and those in
+ * `later` what `words` say.  `scratch` holds their texts.  False after emitting what is wrong: a
+ * PROG, an action or --help, too. */
+bool host_options_words(const char *words, const char *later, Arena *scratch, Diags *diags,
+                        HostOptions *options);
 /* For the `number`-th run (from 1) of a process: from the second on the names of its files get its
  * number, t.txt becomes t-2.txt. */
 void host_options_number(HostOptions *options, Arena *scratch, unsigned number);

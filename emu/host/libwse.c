@@ -136,15 +136,17 @@ static unsigned run_number(WseProgram *p)
 }
 
 /* Options in words replace those of the members. */
-static WseStatus set_words(WseProgram *p, const char *words)
+static WseStatus set_words(WseProgram *p, const char *words, const char *later)
 {
   Arena *scratch = session_arena(p->session);
   Diags *diags = session_diags(p->session);
   const char *file = p->options.trace_file;
   p->options.trace_file = NULL;
-  if (!host_options_words(arena_copy_text(scratch, words, strlen(words)), scratch, diags,
-                          &p->options)) {
-    diag_options_from(diags, HOST_NOWHERE, words);
+  words = words ? arena_copy_text(scratch, words, strlen(words)) : "";
+  later = later ? arena_copy_text(scratch, later, strlen(later)) : "";
+  if (!host_options_words(words, later, scratch, diags, &p->options)) {
+    diag_options_from(diags, HOST_NOWHERE,
+                      arena_printf(scratch, "%s%s%s", words, *words && *later ? " " : "", later));
     return session_usage(p->session);
   }
   if (writes_files(&p->options))
@@ -157,12 +159,13 @@ static WseStatus set_words(WseProgram *p, const char *words)
 static WseStatus read_options(WseProgram *p, const WseOptions *given)
 {
   const char *words = given && given->args ? given->args : getenv("WSE_ARGS");
+  const char *later = given ? given->later_args : NULL;
   WseStatus status = WSE_OK;
   p->options = (HostOptions){.session = {.check = CHECK_ERROR, .threads = 1}};
   if (given)
     status = set_members(p, given);
-  if (status == WSE_OK && words)
-    status = set_words(p, words);
+  if (status == WSE_OK && (words || later))
+    status = set_words(p, words, later);
   return status;
 }
 

@@ -18,7 +18,7 @@ struct Observers {
   Perfetto *perfetto;
   SimLog *simlog;
   Journeys *journeys;           /* numbers of wavelets; NULL: no observer wants them */
-  Watch *watch;
+  Watch *watches[MOST_OBSERVED];    /* as many as the options have */
   Page *page;
   bool has_switches_alone;      /* no observer wants other events than those of switches */
 };
@@ -54,7 +54,7 @@ static uint32_t kinds_wanted(const HostSession *s)
   kinds |= o->page ? page_kinds(o->page) : 0;
   kinds |= o->simlog ? (uint32_t)SIMLOG_KINDS : 0;
   kinds |= o->journeys ? (uint32_t)JOURNEY_KINDS : 0;
-  kinds |= o->watch ? (uint32_t)WATCH_KINDS : 0;
+  kinds |= s->options.n_watches ? (uint32_t)WATCH_KINDS : 0;
   kinds |= counts_hidden_queues(s) ? 1u << TRACE_QUEUE : 0;
   kinds |= o->has_stop && !o->stop.by_cycle ? 1u << TRACE_INST : 0;
   return kinds;
@@ -78,8 +78,8 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
     perfetto_count(o->perfetto, event);
   if (o->profile)
     profile_event(o->profile, event);
-  if (o->watch)
-    watch_event(o->watch, event);
+  for (unsigned i = 0; i < s->options.n_watches; i++)
+    watch_event(o->watches[i], event);
   if (o->page && page_event(o->page, event))
     sink->kinds = kinds_wanted(s) | s->options.trace_kinds;
   if (o->has_stop && !o->stopped && stop_matches(s->program, &o->stop, event)) {
@@ -117,15 +117,16 @@ static bool tile_ok(HostSession *s, uint32_t x, uint32_t y)
   return host_region_ok(s, &(WseTransfer){.x = x, .y = y, .width = 1, .height = 1});
 }
 
-static bool make_watch(HostSession *s)
+static bool make_watches(HostSession *s)
 {
-  const uint32_t *w = s->options.watch;
-  if (!s->options.has_watch)
-    return true;
-  if (!tile_ok(s, w[0], w[1]))
-    return false;
-  WatchSpec spec = {program_tile(s->program, w[0], w[1]), (uint8_t)w[2], w[3]};
-  s->observers->watch = watch_create(s->program, spec, s->options.observed_out);
+  const unsigned n = s->options.n_watches;
+  for (unsigned i = 0; i < n; i++) {
+    const uint32_t *w = s->options.watches[i];
+    if (!tile_ok(s, w[0], w[1]))
+      return false;
+    WatchSpec spec = {program_tile(s->program, w[0], w[1]), (uint8_t)w[2], w[3], n > 1 ? i + 1 : 0};
+    s->observers->watches[i] = watch_create(s->program, spec, s->options.observed_out);
+  }
   return true;
 }
 
@@ -150,11 +151,14 @@ static bool make_stop(HostSession *s)
   return false;
 }
 
-static bool dump_ok(HostSession *s)
+static bool dumps_ok(HostSession *s)
 {
-  const uint32_t *d = s->options.dump;
-  return !s->options.has_dump ||
-         host_region_ok(s, &(WseTransfer){.x = d[0], .y = d[1], .width = d[2], .height = d[3]});
+  bool ok = true;
+  for (unsigned i = 0; i < s->options.n_dumps && ok; i++) {
+    const uint32_t *d = s->options.dumps[i];
+    ok = host_region_ok(s, &(WseTransfer){.x = d[0], .y = d[1], .width = d[2], .height = d[3]});
+  }
+  return ok;
 }
 
 /* Arrows of a trace for Perfetto lead from operation to operation by way of the queues. */
@@ -171,7 +175,7 @@ static PageDetail page_detail(const HostSession *s)
 {
   const SessionOptions *o = &s->options;
   bool is_large = s->program->n_tiles > PAGE_MOST_TILES_OF_EVENTS;
-  bool has_wavelets = o->trace_kinds || o->has_watch || o->debugger;
+  bool has_wavelets = o->trace_kinds || o->n_watches || o->debugger;
   if (!is_large || has_wavelets || o->member || !s->ops->counts_tiles)
     return PAGE_OF_EVENTS;
   return o->profile || o->stop ? PAGE_OF_TASKS : PAGE_OF_COUNTS;
@@ -183,7 +187,7 @@ bool observers_create(HostSession *s)
   Observers *o = base_malloc(sizeof *o);
   *o = (Observers){.traced = options->trace_kinds && options->trace_out};
   s->observers = o;
-  if ((o->traced && !make_text(s)) || !make_watch(s) || !make_stop(s) || !dump_ok(s))
+  if ((o->traced && !make_text(s)) || !make_watches(s) || !make_stop(s) || !dumps_ok(s))
     return false;
   PageDetail detail = page_detail(s);
   if (options->page)
@@ -214,7 +218,8 @@ void observers_destroy(HostSession *s)
   perfetto_destroy(o->perfetto);
   simlog_destroy(o->simlog);
   journeys_destroy(o->journeys);
-  watch_destroy(o->watch);
+  for (unsigned i = 0; i < s->options.n_watches; i++)
+    watch_destroy(o->watches[i]);
   page_destroy(o->page);
   free(o);
 }
@@ -248,8 +253,8 @@ void observers_take_up(HostSession *s, Engine *engine)
     perfetto_take_up(o->perfetto, engine);
   if (o->profile)
     profile_take_up(o->profile, engine);
-  if (o->watch)
-    watch_take_up(o->watch, engine);
+  for (unsigned i = 0; i < s->options.n_watches; i++)
+    watch_take_up(o->watches[i], engine);
   if (o->page)
     page_take_up(o->page, engine);
 }
@@ -328,16 +333,18 @@ void session_observed(HostSession *s)
   else if (o->traced && session_is_partial(s))
     fprintf(s->options.trace_out, "@%" PRIu64 " the run has not come to its end\n",
             session_cycle(s));
-  if (o->watch)
-    watch_finish(o->watch);
+  for (unsigned i = 0; i < s->options.n_watches; i++)
+    watch_finish(o->watches[i]);
   if (o->has_stop && !o->stopped)
     fprintf(out, "stop: the run has ended at cycle %llu without coming there\n",
             (unsigned long long)session_cycle(s));
   if (o->profile)
     profile_finish(o->profile, s->engine);
-  if (s->options.has_dump)
-    dump_region(s, s->options.dump, out);
-  else if (o->stopped && !o->stop.by_cycle)
+  for (unsigned i = 0; i < s->options.n_dumps; i++)
+    dump_region(s, s->options.dumps[i], out);
+  if (s->options.n_dumps)
+    return;
+  if (o->stopped && !o->stop.by_cycle)
     dump_tile(session_shown(s), s->program, o->stopped_at.tile, out);
   else if (o->stopped)
     dump_touched(s, out);

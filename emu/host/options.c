@@ -10,63 +10,77 @@
 enum {
   MAX_THREADS_ACCEPTED = 1024,
   ALL_KINDS = (1 << TRACE_KIND_COUNT) - 1,
-  DEFAULT_KINDS = 1 << TRACE_TASK | 1 << TRACE_WAVELET | 1 << TRACE_SWITCH,
 };
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
+#define DEFAULT_KINDS "task,wavelet,switch"
 #define DEFAULT_CYCLES TEXT(HOST_DEFAULT_MAX_CYCLES)
 #define DEFAULT_SECONDS TEXT(STATUS_LINE_SECONDS) " on a terminal, else " TEXT(HOST_LOG_SECONDS)
 
-/* Options by number; one row each: name, argument, what --help says. */
-#define OPTION_ROWS(X)                                                                           \
-  X(h2d, required_argument, "SYM[@X,Y,W,H]=FILE.npy|V,V,...", "copy to the device")              \
-  X(launch, required_argument, "FN[(ARGS)]", "call an exported function and wait")               \
-  X(run, no_argument, "", "run until the fabric is quiet")                                       \
-  X(d2h, required_argument, "SYM[:N][@X,Y,W,H]=FILE.npy", "copy to the host")                    \
-  X(print, required_argument, "SYM[:N][@X,Y,W,H]", "print values, one tile per line")              \
-  X(stats, optional_argument, "[FILE]", "statistics as JSON at the end")                         \
-  X(trace, optional_argument, "[KINDS]",                                                         \
-    "event trace; of task,inst,wavelet,switch,queue,stall,host,all (default task,wavelet,switch)") \
-  X(trace_file, required_argument, "FILE", "trace there instead of standard output")             \
-  X(trace_format, required_argument, "text|perfetto|simlog", "form of the trace")                \
-  X(trace_ids, no_argument, "", "number the wavelets in the text of the trace")                  \
-  X(trace_region, required_argument, "X,Y,W,H", "trace these tiles only")                        \
-  X(trace_cycles, required_argument, "A:B", "trace these cycles only")                           \
-  X(profile, optional_argument, "[FILE]", "cycles by source line and cause of waiting")          \
-  X(watch, required_argument, "X,Y,COLOR[,N]", "follow what that tile sends N-th (0 first)")     \
-  X(stop, required_argument, "CYCLE|X,Y|FILE:LINE[@X,Y]", "stop there, show the tile, exit 4")   \
-  X(dump, required_argument, "X,Y,W,H", "show these tiles where the run has stopped or ended")   \
-  X(cluster, required_argument, "FILE", "instead of PROG: wafers and links, docs/cluster.md")    \
-  X(engine, required_argument, "fast|reference", "which engine runs")                            \
-  X(threads, required_argument, "N", "threads of the fast engine")                               \
-  X(max_cycles, required_argument, "N", "end with exit code 4 there (default " DEFAULT_CYCLES ")") \
-  X(progress, required_argument, "SECONDS",                                                      \
-    "the first line about a long run comes then (default " DEFAULT_SECONDS ")")             \
-  X(timing, required_argument, "cs2|ROW:CYCLES,...",                                             \
-    "hardware mode, or rows of docs/cycle-model.md with other values") \
-  X(check, required_argument, "WORD,...",                                                        \
-    "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")        \
-  X(check_reads, no_argument, "", "reads of memory that was never written are faults")            \
-  X(check_left, no_argument, "", "wavelets left behind at the end are an error, exit 2")         \
-  X(report, required_argument, "FILE.html|FILE.wseview",                                         \
-    "the run as one page: map, time lines, profile, ...; or the data of such a page")            \
-  X(save_state, required_argument, "FILE", "write the state of the run there at its end")        \
-  X(save_every, required_argument, "N", "and every N cycles, with --save-state")                 \
-  X(load_state, required_argument, "FILE", "go on from that state, with the same host actions")  \
-  X(dap, required_argument, "PORT",                                                              \
-    "wait for a debugger at this port; 0 chooses one (docs/debugger.md)")                        \
-  X(help, no_argument, "", "this text, also with -h")                                            \
-  X(version, no_argument, "", "version and what the cycles stand for")
+/* Options by number; one row each: name, argument, what several of them do, what --help says. */
+#define OPTION_ROWS(X)                                                                            \
+  X(h2d, required_argument, ADDED, "SYM[@X,Y,W,H]=FILE.npy|V,V,...", "copy to the device")        \
+  X(launch, required_argument, ADDED, "FN[(ARGS)]", "call an exported function and wait")         \
+  X(run, no_argument, ADDED, "", "run until the fabric is quiet")                                 \
+  X(d2h, required_argument, ADDED, "SYM[:N][@X,Y,W,H]=FILE.npy", "copy to the host")              \
+  X(print, required_argument, ADDED, "SYM[:N][@X,Y,W,H]", "print values, one tile per line")      \
+  X(stats, optional_argument, ONCE, "[FILE]", "statistics as JSON at the end")                    \
+  X(trace, optional_argument, JOINED, "[KINDS]",                                                  \
+    "event trace; of task,inst,wavelet,switch,queue,stall,host,all (default " DEFAULT_KINDS ")")  \
+  X(trace_file, required_argument, ONCE, "FILE", "trace there instead of standard output")        \
+  X(trace_format, required_argument, LAST, "text|perfetto|simlog", "form of the trace")           \
+  X(trace_ids, no_argument, LAST, "", "number the wavelets in the text of the trace")             \
+  X(trace_region, required_argument, ONCE, "X,Y,W,H", "trace these tiles only")                   \
+  X(trace_cycles, required_argument, ONCE, "A:B", "trace these cycles only")                      \
+  X(profile, optional_argument, ONCE, "[FILE]", "cycles by source line and cause of waiting")     \
+  X(watch, required_argument, ADDED, "X,Y,COLOR[,N]",                                             \
+    "follow what that tile sends N-th (0 first)")                                                 \
+  X(stop, required_argument, ONCE, "CYCLE|X,Y|FILE:LINE[@X,Y]",                                   \
+    "stop there, show the tile, exit 4")                                                          \
+  X(dump, required_argument, ADDED, "X,Y,W,H",                                                    \
+    "show these tiles where the run has stopped or ended")                                        \
+  X(cluster, required_argument, ONCE, "FILE",                                                     \
+    "instead of PROG: wafers and links, docs/cluster.md")                                         \
+  X(engine, required_argument, LAST, "fast|reference", "which engine runs")                       \
+  X(threads, required_argument, LAST, "N", "threads of the fast engine")                          \
+  X(max_cycles, required_argument, LAST, "N",                                                     \
+    "end with exit code 4 there (default " DEFAULT_CYCLES ")")                                    \
+  X(progress, required_argument, LAST, "SECONDS",                                                 \
+    "the first line about a long run comes then (default " DEFAULT_SECONDS ")")                   \
+  X(timing, required_argument, JOINED, "cs2|ROW:CYCLES,...",                                      \
+    "hardware mode, or rows of docs/cycle-model.md with other values")                            \
+  X(check, required_argument, JOINED, "WORD,...",                                                 \
+    "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")         \
+  X(check_reads, no_argument, LAST, "", "reads of memory that was never written are faults")      \
+  X(check_left, no_argument, LAST, "", "wavelets left behind at the end are an error, exit 2")    \
+  X(report, required_argument, ONCE, "FILE.html|FILE.wseview",                                    \
+    "the run as one page: map, time lines, profile, ...; or the data of such a page")             \
+  X(save_state, required_argument, ONCE, "FILE", "write the state of the run there at its end")   \
+  X(save_every, required_argument, LAST, "N", "and every N cycles, with --save-state")            \
+  X(load_state, required_argument, ONCE, "FILE",                                                  \
+    "go on from that state, with the same host actions")                                          \
+  X(dap, required_argument, ONCE, "PORT",                                                         \
+    "wait for a debugger at this port; 0 chooses one (docs/debugger.md)")                         \
+  X(help, no_argument, LAST, "", "this text, also with -h")                                       \
+  X(version, no_argument, LAST, "", "version and what the cycles stand for")
 
-#define NUMBER(name, argument, value, text) OPTION_##name,
+#define NUMBER(name, argument, again, value, text) OPTION_##name,
 enum { OPTION_ROWS(NUMBER) OPTION_COUNT };
 #undef NUMBER
 
 enum { no_argument, required_argument, optional_argument };   /* whether an option has a value */
 
-typedef struct { const char *name; int argument; const char *value, *text; } OptionRow;
-#define ROW(name, argument, value, text) {#name, argument, value, text},
+/* What an option does that has been given before: LAST, it sets the same thing; JOINED, the two
+ * lists are one; ADDED, both are done; ONCE, it is an error unless the values are equal. */
+typedef enum { LAST, JOINED, ADDED, ONCE } Repetition;
+typedef struct {
+  const char *name;
+  int argument;
+  Repetition again;
+  const char *value, *text;
+} OptionRow;
+#define ROW(name, argument, again, value, text) {#name, argument, again, value, text},
 static const OptionRow rows[OPTION_COUNT] = {OPTION_ROWS(ROW)};
 #undef ROW
 
@@ -207,6 +221,8 @@ static bool take_check_word(HostOptions *o, const char *word, size_t length, uns
 static bool take_check(HostOptions *o, const char *value)
 {
   unsigned levels = 0, others = 0;
+  o->session.check = CHECK_ERROR;
+  o->session.checks = 0;
   for (;; value++) {
     size_t length = strcspn(value, ",");
     if (!take_check_word(o, value, length, &levels, &others))
@@ -287,18 +303,18 @@ static bool take_observer(HostOptions *o, int option, const char *value, Diags *
     o->profile_file = value;
     return o->session.profile = true;
   case OPTION_watch:
-    o->session.has_watch = true;
-    return parse_watch(value, o->session.watch) ||
+    if (o->session.n_watches == MOST_OBSERVED)
+      return bad_value(diags, "--watch", value, "no more than " TEXT(MOST_OBSERVED) " of them");
+    return parse_watch(value, o->session.watches[o->session.n_watches++]) ||
            bad_value(diags, "--watch", value, "X,Y,COLOR or X,Y,COLOR,NUMBER");
   case OPTION_stop:
-    if (o->session.stop)
-      return bad_value(diags, "--stop", value, "one --stop only");
     o->session.stop = value;
     return stop_parse(value, &spec) ||
            bad_value(diags, "--stop", value, "a cycle, X,Y, FILE:LINE or FILE:LINE@X,Y");
   case OPTION_dump:
-    o->session.has_dump = true;
-    return host_parse_region(value, o->session.dump) ||
+    if (o->session.n_dumps == MOST_OBSERVED)
+      return bad_value(diags, "--dump", value, "no more than " TEXT(MOST_OBSERVED) " of them");
+    return host_parse_region(value, o->session.dumps[o->session.n_dumps++]) ||
            bad_value(diags, "--dump", value, "X,Y,W,H");
   default:
     ICE("option %d observes nothing", option);
@@ -355,10 +371,7 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_save_state: case OPTION_save_every: case OPTION_load_state:
     return take_state(o, option, value, diags);
   case OPTION_trace:
-    if (value)
-      return host_parse_kinds(value, diags, &o->session.trace_kinds);
-    o->session.trace_kinds = DEFAULT_KINDS;
-    return true;
+    return host_parse_kinds(value, diags, &o->session.trace_kinds);
   case OPTION_trace_file:
     o->trace_file = value;
     return true;
@@ -494,8 +507,45 @@ static void note_nearest(const char *name, size_t length, Diags *diags)
     diag_option_nearest(diags, HOST_NOWHERE, near);
 }
 
+/* What has been given of each option so far. */
+typedef struct { bool is_given; const char *value; } GivenOption;
+
+static void forget_observed(HostOptions *o, unsigned option)
+{
+  if (option == OPTION_watch)
+    o->session.n_watches = 0;
+  else if (option == OPTION_dump)
+    o->session.n_dumps = 0;
+}
+
+/* The option with its value, after those in `given`; false after emitting what is wrong. */
+static bool take_again(HostOptions *o, unsigned option, const char *value, GivenOption *given,
+                       Diags *diags)
+{
+  const Repetition again = rows[option].again;
+  GivenOption *before = &given[option];
+  if (option == OPTION_trace && !value)
+    value = DEFAULT_KINDS;
+  bool is_same = !value || !before->value ? value == before->value
+                                          : strcmp(value, before->value) == 0;
+  if (before->is_given && again == ONCE && !is_same) {
+    char name[32];
+    option_name(option, name);
+    diag_option_once(diags, HOST_NOWHERE, name, before->value ? before->value : "",
+                     value ? value : "");
+    return false;
+  }
+  if (before->is_given && again == JOINED)
+    value = arena_printf(diags_scratch(diags), "%s,%s", before->value, value);
+  if (!before->is_given)
+    forget_observed(o, option);
+  *before = (GivenOption){true, value};
+  return take_action(o, (int)option, value) || take_option(o, (int)option, value, diags);
+}
+
 /* One argument, and the next one if that is its value; false after emitting what is wrong. */
-static bool take_argument(HostOptions *o, char **argv, int argc, int *at, Diags *diags)
+static bool take_argument(HostOptions *o, char **argv, int argc, int *at, GivenOption *given_before,
+                          Diags *diags)
 {
   const char *given = argv[*at];
   if (given[0] != '-')
@@ -518,34 +568,41 @@ static bool take_argument(HostOptions *o, char **argv, int argc, int *at, Diags 
     }
     value = argv[++*at];
   }
-  return take_action(o, (int)option, value) || take_option(o, (int)option, value, diags);
+  return take_again(o, option, value, given_before, diags);
 }
 
 /* In the order given; what stands behind `--` is no option. */
 static bool take_arguments(HostOptions *o, int argc, char **argv, Diags *diags)
 {
   bool options = true;
+  GivenOption given[OPTION_COUNT] = {{false, NULL}};
   for (int i = 0; i < argc; i++) {
     bool ends = options && strcmp(argv[i], "--") == 0;
     options = options && !ends;
-    if (!ends && !(options ? take_argument(o, argv, argc, &i, diags)
+    if (!ends && !(options ? take_argument(o, argv, argc, &i, given, diags)
                            : take_program(o, argv[i], diags)))
       return false;
   }
+  return true;
+}
+
+/* What options say together, when all are known. */
+static bool finish_options(HostOptions *o, Diags *diags)
+{
   const SessionOptions *s = &o->session;
   if (s->save_every && !s->save_state)
     return bad_value(diags, "--save-every", "N", "a file as well, with --save-state=FILE");
   bool about_trace = o->trace_file || s->trace_ids || s->has_region || s->has_cycles;
   bool is_text = s->trace_form == TRACE_AS_TEXT;
   if (s->trace_kinds == 0 && (!is_text || about_trace))
-    o->session.trace_kinds = is_text ? DEFAULT_KINDS : ALL_KINDS;
+    return host_parse_kinds(is_text ? DEFAULT_KINDS : "all", diags, &o->session.trace_kinds);
   return true;
 }
 
 bool host_options_parse(const char *tool, int argc, char **argv, Diags *diags, HostOptions *o)
 {
   *o = (HostOptions){.tool = tool, .session.check = CHECK_ERROR};
-  if (!take_arguments(o, argc - 1, argv + 1, diags))
+  if (!take_arguments(o, argc - 1, argv + 1, diags) || !finish_options(o, diags))
     return false;
   if (o->program && o->cluster)
     diag_program_twice(diags, HOST_NOWHERE, o->program, o->cluster, tool);
@@ -580,7 +637,7 @@ static char *next_word(const char **at, Arena *scratch, bool *open)
   return quote ? NULL : word;
 }
 
-bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOptions *o)
+static bool take_words(HostOptions *o, const char *words, Arena *scratch, Diags *diags)
 {
   char **argv = NULL;
   bool open = false;
@@ -590,6 +647,14 @@ bool host_options_words(const char *words, Arena *scratch, Diags *diags, HostOpt
     diag_quote_open(diags, HOST_NOWHERE);
   bool ok = !open && take_arguments(o, (int)arrlen(argv), argv, diags);
   arrfree(argv);
+  return ok;
+}
+
+bool host_options_words(const char *words, const char *later, Arena *scratch, Diags *diags,
+                        HostOptions *o)
+{
+  bool ok = take_words(o, words, scratch, diags) && take_words(o, later, scratch, diags) &&
+            finish_options(o, diags);
   if (ok && (o->program || o->cluster || arrlenu(o->actions) || o->help || o->version)) {
     diag_option_of_command_line(diags, HOST_NOWHERE);
     ok = false;

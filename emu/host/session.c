@@ -114,7 +114,7 @@ static WseStatus make_recorder(HostSession *s, ImageMark image, const EngineOpti
   StateFile *from = o->load_state ? open_state(s, o->load_state, image) : NULL;
   if (o->load_state && !from)
     return WSE_USAGE;
-  if (from && (o->trace_kinds || o->profile || o->page || o->has_watch)) {
+  if (from && (o->trace_kinds || o->profile || o->page || o->n_watches)) {
     diag_state_begins(s->diags, HOST_NOWHERE, state_file_cycle(from));
     session_warn(s);
   }

@@ -74,6 +74,7 @@ typedef struct {
   const char *args;            /* options of wse-emu as text, see below; NULL: the environment's */
   const WsePort *ports;        /* places where words pass the border of the rectangle */
   uint32_t n_ports;
+  const char *later_args;      /* options that win over those in `args`; NULL: none */
 } WseOptions;
 /* `args` has the options that wse-emu has for a run (--check, --trace, --trace-file, --stats,
  * --report, --profile, --engine, --threads, --max-cycles, ...), written as in a shell command, and

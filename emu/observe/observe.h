@@ -78,6 +78,7 @@ typedef struct {
   uint32_t tile;                /* that sends it */
   uint8_t color;
   uint64_t number;              /* of what the tile sends on the color; 0: the first */
+  unsigned place;               /* among several that are watched, from 1; 0: it is the only one */
 } WatchSpec;
 typedef struct Watch Watch;
 enum { WATCH_KINDS = 1 << TRACE_WAVELET | 1 << TRACE_QUEUE | 1 << TRACE_INST | 1 << TRACE_TASK |

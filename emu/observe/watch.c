@@ -78,7 +78,10 @@ void watch_destroy(Watch *w)
 
 static void begin_line(Watch *w, uint64_t cycle, uint32_t tile)
 {
-  fprintf(w->out, "watch @%llu P%u.%u ", (unsigned long long)cycle, program_x(w->program, tile),
+  fprintf(w->out, "watch ");
+  if (w->spec.place)
+    fprintf(w->out, "%u ", w->spec.place);
+  fprintf(w->out, "@%llu P%u.%u ", (unsigned long long)cycle, program_x(w->program, tile),
           program_y(w->program, tile));
 }
 

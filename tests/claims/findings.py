@@ -80,7 +80,7 @@ FINDINGS = {
         GOLDEN + "layout/export_structs.csl]", GOLDEN + "sema/export_name_types.csl]"],
     "--dump shows typed variables": ["test_debug_info.py::test_dump_shows_typed_values"],
     "a second --stop, --print after a stop": [
-        "test_observe.py::test_a_second_stop_is_refused", "test_observe.py::test_stop_at_a_line"],
+        "test_observe.py::test_an_option_of_which_a_run_takes_one", "test_observe.py::test_stop_at_a_line"],
     "an array of colors in out.json": [
         "test_cslc_files.py::test_colors_of_an_array_are_a_list"],
     "paths of the installation in images and in wse.pc": [

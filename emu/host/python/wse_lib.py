@@ -36,6 +36,7 @@ class Options(ctypes.Structure):
         ("args", ctypes.c_char_p),
         ("ports", ctypes.POINTER(Port)),
         ("n_ports", ctypes.c_uint32),
+        ("later_args", ctypes.c_char_p),
     ]
 
 

@@ -186,7 +186,8 @@ class SdkRuntime(Tiles):
             check=wse_lib.CHECK_ERROR, threads=threads,
             **wse_lib.options_of_environment(),
             sim_log=b"sim.log" if os.access(".", os.W_OK) else None,
-            args=os.fsencode(_run_options(own_options)))
+            args=os.fsencode(own_options),
+            later_args=os.fsencode(_options_of_environment(own_options)))
 
     def _join(self, wafer):
         """The program is open already, and its cluster closes it."""
@@ -773,14 +774,14 @@ def _own_options(given):
     return shlex.join(os.fspath(word) for word in words)
 
 
-def _run_options(own):
-    """Options of the run as wse-emu has them: those of the script, then those of the environment,
-    which override them.  The older variables are short for two of the latter."""
+def _options_of_environment(own):
+    """Options of the run that override the script's own.  The older variables are short for two of
+    them."""
     words = [f"--{option}={os.environ[name]}" for name, option in _OPTIONS if os.environ.get(name)]
     given = os.environ.get("WSE_ARGS", "")
     if "--trace" not in f"{own} {words} {given}":
         words += _log_options()
-    return f"{own} {shlex.join(words)} {given}".strip()
+    return f"{shlex.join(words)} {given}".strip()
 
 
 def _log_options():
