@@ -176,6 +176,42 @@ def test_a_count_of_hits_is_a_number(session):
     assert out[1] == "'-3' is no number\n" and "stops after 2" in out[3]
 
 
+# Commands with numbers, and what each says: as in CSL, 010 is ten.
+NUMBERS_GIVEN = (
+    ("goto 0010", "cycle 10"), ("goto 0x8", "cycle 8"), ("goto 0b11", "cycle 3"), ("goto 08", "cycle 8"),
+    ("goto 18446744073709551616", "has more than 64 bits"), ("goto +1", "'+1' is no number"),
+    ("goto -1", "'-1' is no number"), ("goto 1x", "'1x' is no number"), ("goto 0x", "'0x' is no number"),
+    ("memory table 010", ": "), ("memory table 4 4", "memory ADDRESS [BYTES]"),
+    ("memory table x", "memory ADDRESS [BYTES]"), ("memory table -4294967295", "memory ADDRESS [BYTES]"),
+    ("memory table 4294967297", "memory ADDRESS [BYTES]"),
+    ("memory 0x100000000", "0x100000000 lies outside the tile's memory"),
+    ("memory -1", "lies outside the tile's memory"),
+    ("memory read --address=table --length=010", "0x"),
+    ("memory read --address=table --length=4294967297", "from 1 to"),
+    ("memory read --address=table --length=3x", "from 1 to"),
+    ("memory read --address=0x100000000", "0x100000000 lies outside"),
+    ("memory write --address=table --value=65537", "a word of 16 bits"),
+    ("memory write --address=table --value=+1", "a word of 16 bits"),
+    ("break wavelet 027", "no tile has a color '027'"), ("break *0x100000000", "no instruction begins"),
+    ("ignore 1 2 3", "ignore NUMBER COUNT"), ("tile +0,0", "'+0,0' is no tile X,Y"),
+    ("tile -0,0", "'-0,0' is no tile X,Y"), ("break scale @+0,0", "is no tile or region"),
+    ("disassemble 0x100000002", "no instruction begins at 0x100000002"),
+)
+
+
+def test_numbers_in_commands(session):
+    session.compile(LAYOUT, PE)
+    out = session.answers(["break scale", "continue", "memory write --address=table --value=010",
+                           "print table[0, 0]", *(command for command, _ in NUMBERS_GIVEN)],
+                          "--launch=main(2)")
+    assert out[3] == "table[0, 0] = 10\n"
+    told = dict(zip((command for command, _ in NUMBERS_GIVEN), out[4:]))
+    for command, text in NUMBERS_GIVEN:
+        assert text in told[command], (command, told[command])
+    assert told["memory table 010"].count(" ") == 5            # 10 bytes are 5 words
+    assert told["memory read --address=table --length=010"].count(" ") == 10
+
+
 def test_a_variable_of_another_tile_is_found_there(tmp_path):
     harness.compile("samples/hello-wavelet/layout.csl", tmp_path / "p.bin")
     script = tmp_path / "script"
@@ -495,7 +531,8 @@ def test_a_line_behind_the_end_of_the_file(session):
     answers = session.answers([f"list {lines + 1}", "list 1000", f"list {2**31}", f"list {2**32 - 2}",
                                f"list {2**70}"], "--engine=fast")
     assert answers[0].endswith(f"{lines}  {PE.splitlines()[-1]}\n")
-    assert answers[1:] == [f"'{session.folder}/pe.csl' has {lines} lines\n"] * 4
+    assert answers[1:4] == [f"'{session.folder}/pe.csl' has {lines} lines\n"] * 3
+    assert answers[4] == f"'{2**70}' has more than 64 bits\n"
 
 
 def test_a_breakpoint_is_named_as_it_was_asked_for(session):

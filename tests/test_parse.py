@@ -214,7 +214,7 @@ def options(tmp_path, *flags):
 @pytest.mark.parametrize("flags", [
     ["--arch=wse3"], ["--arch", "wse2"], ["--fabric-dims=8,4", "--fabric-offsets", "4,1"],
     ["--params=P:4,B:0x10", "--params", "C:-1"], ["--params="], ["--colors=c:3"], ["--memcpy"],
-    ["--channels=1"], ["--width-west-buf=0", "--width-east-buf", "0"], ["--import-path=lib"],
+    ["--channels=1"], ["--channels=016"], ["--channels=08"], ["--channels=0x10"], ["--width-west-buf=0", "--width-east-buf", "0"], ["--import-path=lib"],
     ["--max-inlined-iterations=9"], ["--max-parallelism=2"], ["--output-json"], ["--out-routes"], ["-g0"],
     ["--comptime-func-depth-limit=5"], ["--fp16-format=bf16"], ["--verbose"], ["-O0"], ["-O2"],
     ["--sdk=2"], ["--sdk=1.4"], ["--werror"], ["--time-report"], ["--diag-format=json"]])
@@ -227,6 +227,8 @@ def test_options_are_understood(tmp_path, flags):
     (["--arch=wse4"], "unknown value 'wse4' of --arch; known are wse2, wse3"),
     (["--fabric-dims=8"], "--fabric-dims must be two numbers, as in '8,4', not '8'"),
     (["--fabric-dims=0,4"], "must be two numbers"), (["--channels=17"], "from 1 to 16"),
+    (["--fabric-dims=8,4x"], "must be two numbers"), (["--channels=-1"], "from 1 to 16"),
+    (["--channels=017"], "from 1 to 16"), (["--channels=0x"], "from 1 to 16"),
     (["--params=P=4"], "--params takes NAME:VALUE,NAME:VALUE..., not 'P=4'"),
     (["--params=P:"], "NAME:VALUE"), (["-O7"], "-O0, -O1 and -O2"), (["--emit=asr"], "did you mean 'ast'?"),
     (["--link-section-start-address-bytes=a"], "takes NAME:ADDRESS"),

@@ -22,14 +22,11 @@ typedef struct {
 
 static bool read_count(Debugger *d, const char *text, uint64_t *count, uint64_t otherwise)
 {
-  char *end;
   *count = otherwise;
-  if (!*text)
+  if (!*text || evaluate_number(text, UINT64_MAX, count))
     return true;
-  *count = strtoull(text, &end, 0);
-  if (isdigit((unsigned char)*text) && !*end)
-    return true;
-  fprintf(d->out, "'%s' is no number\n", text);
+  bool is_large = !text[strspn(text, "0123456789")];
+  fprintf(d->out, is_large ? "'%s' has more than 64 bits\n" : "'%s' is no number\n", text);
   return false;
 }
 
@@ -247,9 +244,9 @@ static void run_enable(Debugger *d, const char *rest)
 
 static void run_ignore(Debugger *d, const char *rest)
 {
-  char number[32], times[32];
+  char number[32], times[32], more[2];
   uint64_t count;
-  if (sscanf(rest, "%31s %31s", number, times) != 2) {
+  if (sscanf(rest, "%31s %31s %1s", number, times, more) != 2) {
     fprintf(d->out, "ignore NUMBER COUNT\n");
     return;
   }
@@ -329,7 +326,9 @@ static void run_tile(Debugger *d, const char *rest)
   unsigned x, y;
   char tail;
   int n = sscanf(rest, "%9u,%9u%c", &x, &y, &tail);
-  if (*rest && (n != 2 || x >= d->program->image->width || y >= d->program->image->height)) {
+  bool is_tile = n == 2 && !strpbrk(rest, "+-") && x < d->program->image->width &&
+                 y < d->program->image->height;
+  if (*rest && !is_tile) {
     fprintf(d->out, "'%s' is no tile X,Y\n", rest);
     return;
   }
@@ -395,21 +394,21 @@ static void run_memory(Debugger *d, const char *rest)
   Frames frames;
   EvalContext e = evaluator_of(d, &frames);
   Engine *engine = timeline_engine(d->timeline);
-  char address[128];
-  unsigned bytes = BYTES_A_LINE;
+  char address[128], count[32], more[2];
+  uint64_t bytes = BYTES_A_LINE;
   EvalValue v;
   if (strncmp(rest, "read ", 5) == 0)
     rest += 5;
-  if (sscanf(rest, "%127s %u", address, &bytes) < 1 || bytes > MOST_SHOWN_BYTES) {
+  int n = sscanf(rest, "%127s %31s %1s", address, count, more);
+  if (n < 1 || n > 2 || (n == 2 && !evaluate_number(count, MOST_SHOWN_BYTES, &bytes))) {
     fprintf(d->out, "memory ADDRESS [BYTES], at most %d bytes\n", MOST_SHOWN_BYTES);
     return;
   }
-  if (!evaluate_text(&e, address, &v)) {
+  uint32_t at;
+  if (!evaluate_text(&e, address, &v) || !evaluate_address(&e, &v, &at)) {
     fprintf(d->out, "%s\n", e.why);
     return;
   }
-  bool is_place = v.kind == EVAL_TYPED && v.in_memory && v.type->kind != DT_POINTER;
-  uint32_t at = is_place ? v.address : (uint32_t)evaluate_integer(&e, &v);
   for (unsigned i = 0; i < bytes; i++) {
     uint8_t byte;
     if (!engine->ops->mem_read(engine, d->tile, at + i, &byte, 1)) {
@@ -472,7 +471,8 @@ static void run_disassemble(Debugger *d, const char *rest)
     fprintf(d->out, "%s\n", cls ? e.why : "the tile has no code");
     return;
   }
-  uint32_t pc = (uint32_t)evaluate_integer(&e, &v);
+  int64_t at = evaluate_integer(&e, &v);
+  uint32_t pc = at >= 0 && at <= UINT16_MAX ? (uint32_t)at : UINT32_MAX;
   if (!frames.n && !*rest)
     pc = cls->image->code_address;
   for (unsigned i = 0; i < LISTED_INSTRUCTIONS; i++) {
@@ -480,7 +480,7 @@ static void run_disassemble(Debugger *d, const char *rest)
     char text[128];
     if (!insn) {
       if (i == 0)
-        fprintf(d->out, "no instruction begins at 0x%04x\n", pc);
+        fprintf(d->out, "no instruction begins at 0x%04" PRIx64 "\n", at);
       return;
     }
     insn_print(insn, text, sizeof text);

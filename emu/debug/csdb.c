@@ -47,13 +47,10 @@ static bool read_address(Debugger *d, uint32_t tile, const char *text, uint32_t 
   Frames frames;
   EvalContext e = evaluate_context(d->timeline, tile, 0, &frames);
   EvalValue v;
-  if (!evaluate_text(&e, text, &v)) {
+  bool is_good = evaluate_text(&e, text, &v) && evaluate_address(&e, &v, address);
+  if (!is_good)
     fprintf(d->out, "%s\n", e.why);
-    return false;
-  }
-  bool is_place = v.kind == EVAL_TYPED && v.in_memory && v.type->kind != DT_POINTER;
-  *address = is_place ? v.address : (uint32_t)evaluate_integer(&e, &v);
-  return true;
+  return is_good;
 }
 
 /* ---- the rectangle ------------------------------------------------------------------------- */
@@ -148,9 +145,11 @@ static void read_words(Debugger *d, const char *rest)
     print_usage(d, "memory read --address=ADDRESS [--length=WORDS]");
     return;
   }
+  uint64_t words;
   find_option(rest, "length", length);
-  range.words = (uint32_t)strtoul(length, NULL, 0);
-  if (range.words == 0 || range.words > MOST_WORDS)
+  bool is_good = evaluate_number(length, MOST_WORDS, &words) && words > 0;
+  range.words = (uint32_t)words;
+  if (!is_good)
     fprintf(d->out, "--length=%s: from 1 to %d words of 16 bits\n", length, MOST_WORDS);
   else
     each_tile(d, show_words, &range);
@@ -171,11 +170,10 @@ static void write_word(Debugger *d, uint32_t tile, const void *what)
 
 static void write_words(Debugger *d, const char *rest)
 {
-  char address[WORD_ROOM], value[WORD_ROOM], *end = value;
-  unsigned long number = 0;
-  if (find_option(rest, "address", address) && find_option(rest, "value", value))
-    number = strtoul(value, &end, 0);
-  if (end == value || *end || number > UINT16_MAX)
+  char address[WORD_ROOM], value[WORD_ROOM];
+  uint64_t number;
+  if (!find_option(rest, "address", address) || !find_option(rest, "value", value) ||
+      !evaluate_number(value, UINT16_MAX, &number))
     print_usage(d, "memory write --address=ADDRESS --value=WORD, a word of 16 bits");
   else if (timeline_is_past(d->timeline))
     fprintf(d->out, "the past cannot change; 'goto' leads to the present\n");

@@ -55,8 +55,13 @@ bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint
 
 /* Is it a number other than 0, or true? */
 bool evaluate_truth(const EvalContext *e, const EvalValue *value);
+/* Is `text` an integer from 0 to `most`, written as in CSL, and nothing else? */
+bool evaluate_number(const char *text, uint64_t most, uint64_t *number);
 /* As a 64-bit number; floats are cut off. */
 int64_t evaluate_integer(const EvalContext *e, const EvalValue *value);
+/* Where a variable lies, or the number as an address; false with the reason in the context: no tile
+ * has so much memory. */
+bool evaluate_address(EvalContext *e, const EvalValue *value, uint32_t *address);
 /* The bits of a number or a pointer, as many as its type has; false with the reason in the context:
  * an array, a struct, ... */
 bool evaluate_bits(EvalContext *e, const EvalValue *value, uint64_t *bits);

@@ -127,6 +127,16 @@ int64_t evaluate_integer(const EvalContext *e, const EvalValue *value)
   return v.number > -9e18 && v.number < 9e18 ? (int64_t)v.number : 0;
 }
 
+bool evaluate_address(EvalContext *e, const EvalValue *value, uint32_t *address)
+{
+  bool is_place = value->kind == EVAL_TYPED && value->in_memory &&
+                  value->type->kind != DT_POINTER;
+  int64_t at = is_place ? value->address : evaluate_integer(e, value);
+  *address = (uint32_t)at;
+  return (at >= 0 && at <= UINT16_MAX) ||
+         set_why(e, "0x%" PRIx64 " lies outside the tile's memory", (uint64_t)at);
+}
+
 bool evaluate_bits(EvalContext *e, const EvalValue *value, uint64_t *bits)
 {
   EvalValue v = *value;
@@ -499,6 +509,16 @@ static const char *find_digits(const char *text, int *base)
     }
   *base = 10;
   return text;
+}
+
+bool evaluate_number(const char *text, uint64_t most, uint64_t *number)
+{
+  char *end;
+  int base;
+  const char *digits = find_digits(text, &base);
+  errno = 0;
+  *number = strtoull(digits, &end, base);
+  return isdigit((unsigned char)*text) && end > digits && !*end && errno == 0 && *number <= most;
 }
 
 static bool read_number(Reader *r, EvalValue *v)

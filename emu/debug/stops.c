@@ -1,8 +1,6 @@
 /* Breakpoints: where they are, and whether an event hits one. */
 #include "emu/debug/debug_internal.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -71,8 +69,8 @@ bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4])
     return true;
   int n = sscanf(text, "%9u,%9u%n,%9u,%9u%n", &x, &y, &ends[0], &w, &h, &ends[1]);
   const char *end = text + ends[n == 4];
-  if ((n != 2 && n != 4) || end[strspn(end, " ")] || w == 0 || h == 0 || x >= image->width ||
-      y >= image->height || w > image->width - x || h > image->height - y)
+  if ((n != 2 && n != 4) || strpbrk(text, "+-") || end[strspn(end, " ")] || w == 0 || h == 0 ||
+      x >= image->width || y >= image->height || w > image->width - x || h > image->height - y)
     return refuse_break(d, "'@%s' is no tile or region X,Y,W,H of the %u x %u tiles", text,
                         image->width, image->height);
   uint32_t given[4] = {x, y, w, h};
@@ -226,11 +224,10 @@ static void add_function(Break *b, const Image *image, const char *name)
 /* `text` is a number and nothing else; false: it is not, or it is too large. */
 static bool read_word(const char *text, uint32_t *word)
 {
-  char *end;
-  errno = 0;
-  unsigned long long number = strtoull(text, &end, 0);
+  uint64_t number;
+  bool is_word = evaluate_number(text, UINT32_MAX, &number);
   *word = (uint32_t)number;
-  return isdigit((unsigned char)*text) && !*end && errno == 0 && number <= UINT32_MAX;
+  return is_word;
 }
 
 static void add_address(Break *b, const Program *program, const BreakSpec *spec)
@@ -399,16 +396,14 @@ static bool parse_hits(Debugger *d, const char *text, Break *b)
     {"%", HITS_EVERY, 0}, {"", HITS_AFTER, 1},
   };
   unsigned i = 0;
-  char *end;
   text += strspn(text, " ");
   while (strncmp(text, rules[i].text, strlen(rules[i].text)) != 0)
     i++;
   const char *number = text + strlen(rules[i].text);
   number += strspn(number, " ");
   b->rule = rules[i].rule;
-  b->count = strtoull(number, &end, 10);
-  if (strspn(number, "0123456789") == 0 || *end || (b->rule != HITS_AFTER && b->count == 0) ||
-      b->count < rules[i].less)
+  if (!evaluate_number(number, UINT64_MAX, &b->count) ||
+      (b->rule != HITS_AFTER && b->count == 0) || b->count < rules[i].less)
     return refuse_break(d, "'%s' is no count of hits: N, >=N, >N, ==N or %%N", text);
   b->count -= rules[i].less;
   return true;

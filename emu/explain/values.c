@@ -59,8 +59,9 @@ static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint6
   uint64_t most = is_signed ? (UINT64_C(1) << (bits - 1)) - !negative
                             : UINT64_MAX >> (sizeof most * BITS_OF_BYTE - bits);
   errno = 0;
-  uint64_t size = strtoull(negative ? text + 1 : text, &end, base);
-  if (end == text + negative || *end || errno || size > most || text[negative] == '-' ||
+  const char *digits = text + (negative || *text == '+');
+  uint64_t size = strtoull(digits, &end, base);      /* it would take blanks and a sign, too */
+  if (*digits < '0' || *digits > '9' || *end || errno || size > most ||
       (negative && !is_signed && size))
     return false;
   *out = (negative ? 0 - size : size) & (UINT64_MAX >> (sizeof *out * BITS_OF_BYTE - bits));

@@ -89,7 +89,8 @@ static bool parse_uint(const char *text, uint32_t most, uint32_t *value)
   errno = 0;
   if (!isdigit((unsigned char)text[0]))
     return false;
-  unsigned long long v = strtoull(text, &end, 0);
+  bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  unsigned long long v = strtoull(text, &end, is_hex ? 16 : 10);
   if (errno || *end || v > most)
     return false;
   *value = (uint32_t)v;

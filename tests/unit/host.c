@@ -82,6 +82,9 @@ static void values_are_checked(void **state)
   assert_true(parses("true", 'b', 1) && parses("0", 'b', 1) && !parses("2", 'b', 1));
   assert_true(parses("-1e-3", 'f', 4) && parses("inf", 'f', 2));
   assert_false(parses("", 'f', 4) || parses("1.5", 'i', 2) || parses("1x", 'f', 4));
+  assert_true(parses("+5", 'i', 2) && parses("-0x10", 'i', 2) && parses("-0", 'u', 2));
+  assert_false(parses("-+5", 'i', 2) || parses("- 5", 'i', 2) || parses("+-5", 'i', 2));
+  assert_false(parses("\t5", 'i', 2) || parses("0x", 'i', 2) || parses("0x-5", 'i', 2));
   assert_false(parses("99999999999999999999", 'u', 4) || parses("12 3", 'i', 4));
 }
 
