@@ -397,6 +397,82 @@ comptime {
         "argument 1 of 'choose' is an integer (color), 1.5 given"], ran
 
 
+WIDE_LAYOUT = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1 });
+layout {
+  @set_rectangle(W, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("keep", fn(i64, f32, u64, i16, i48, i24)void);
+  @export_name("wide", [*]i64, true);
+  @export_name("real", [*]f32, true);
+}
+"""
+WIDE_PE = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var wide = @zeros([5]i64);
+var real = @zeros([1]f32);
+var wide_ptr: [*]i64 = &wide;
+var real_ptr: [*]f32 = &real;
+fn keep(a: i64, b: f32, c: u64, d: i16, e: i48, f: i24) void {
+  wide = [5]i64{ a, @as(i64, c / 2), d, e, f };
+  real[0] = b;
+  sys_mod.unblock_cmd_stream();
+}
+comptime {
+  @export_symbol(keep);
+  @export_symbol(wide_ptr, "wide");
+  @export_symbol(real_ptr, "real");
+}
+"""
+WIDE_VALUES = (-(2**63) + 5, 1.5, 2**64 - 2, -7, -(2**47), -3)
+WIDE_KEPT = [WIDE_VALUES[0], WIDE_VALUES[2] // 2, *WIDE_VALUES[3:]]
+
+
+def wide_values_are_kept(folder):
+    ran = harness.emu(folder / "out", f"--launch=keep({', '.join(map(str, WIDE_VALUES))})",
+                      "--print=wide:5", "--print=real:1")
+    assert harness.values(ran.out, "real")[0, 0] == [1.5]
+    return [int(word) for word in re.search(r"wide@0,0: (.*)", ran.out)[1].split()] == WIDE_KEPT
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_launches_take_numbers_of_64_bits(tmp_path, arch, level):
+    """Two words each, in a script and on the command line; other widths keep their signs."""
+    host_run.build(tmp_path, WIDE_LAYOUT, WIDE_PE, level, arch=arch, params={"W": 1})
+    assert wide_values_are_kept(tmp_path)
+    ran = script(tmp_path, f"""
+        r.launch("keep", np.int64({WIDE_VALUES[0]}), 1.5, np.uint64({WIDE_VALUES[2]}), np.int16(-7),
+                 {WIDE_VALUES[4]}, -3, nonblock=False)
+        words = np.zeros(10, np.uint32)
+        r.memcpy_d2h(words, r.get_id("wide"), 0, 0, 1, 1, 10, data_type=WIDE, **COPY)
+        assert list(words.view(np.int64)) == {WIDE_KEPT}, words
+        for wrong in -2**63 - 1, 2**63, 1.5:
+            print(message(r.launch, "keep", wrong, 1.5, 0, 0, 0, 0, nonblock=False))
+        one_each = (ctypes.c_uint32 * 6)()
+        print(message(lambda: r._check(r._library.wse_launch(r._handle, r._symbol("keep").id, one_each,
+                                                             6, None))))
+    """)
+    assert "'keep' takes 9 words as arguments, two for each of 64 bits, 6 given" in ran.out
+    assert "[argument_words]" in ran.out
+    told = [line.split(": ", 1)[1] for line in ran.out.splitlines() if "argument 1" in line]
+    assert told == [
+        f"argument 1 of 'keep': {-2**63 - 1} is outside {-2**63} to {2**63 - 1} (i64)",
+        f"argument 1 of 'keep': {2**63} is outside {-2**63} to {2**63 - 1} (i64)",
+        "argument 1 of 'keep' is an integer (i64), 1.5 given"]
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_launches_without_memcpy_take_numbers_of_64_bits(tmp_path, arch):
+    (tmp_path / "pe.csl").write_text(WIDE_PE.replace("sys_mod.unblock_cmd_stream();", "").replace(
+        'const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);', ""))
+    (tmp_path / "layout.csl").write_text(WIDE_LAYOUT)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out", f"--arch={arch}", params={"W": 1})
+    assert wide_values_are_kept(tmp_path)
+
+
 def test_what_is_left_undone_is_warned_of(tmp_path):
     pe = """
 param memcpy_params: comptime_struct;

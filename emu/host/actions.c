@@ -25,7 +25,7 @@ typedef struct {
   const char *variable;         /* print: of the tiles' programs; NULL: an exported symbol */
   const char *file;             /* .npy; NULL: `words` */
   uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
-  uint32_t args[MAX_LAUNCH_PARAMS], n_args;
+  uint32_t args[MAX_LAUNCH_WORDS], n_args, n_arg_words;
   WseTask task;                 /* launch: since it has begun */
 } ActionStep;
 
@@ -499,7 +499,9 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
   uint64_t bits;
   if (element_parse(text, length, export->param_class[i], export->param_bytes[i],
                        p->image->fp16, &bits)) {
-    a->args[i] = (uint32_t)bits;
+    a->args[a->n_arg_words++] = (uint32_t)bits;
+    if (export->param_bytes[i] > LAUNCH_WORD_BYTES)
+      a->args[a->n_arg_words++] = (uint32_t)(bits >> 8 * LAUNCH_WORD_BYTES);
     return true;
   }
   return bad_value(p, text, length, export->param_class[i], export->param_bytes[i]);
@@ -792,7 +794,7 @@ WseStatus host_step_begin(HostSteps *all, size_t at)
   HostSession *s = all->session;
   session_expect_launches(s, launches_after(all, at));
   if (a->kind == HOST_LAUNCH)
-    return session_launch_begin(s, a->export_index, a->args, a->n_args, &a->task);
+    return session_launch_begin(s, a->export_index, a->args, a->n_arg_words, &a->task);
   if ((a->kind == HOST_D2H || a->kind == HOST_PRINT) && !session_has_run(s))
     return session_run(s, 0);
   return WSE_OK;

@@ -215,9 +215,12 @@ WseStatus session_check_launch(HostSession *s, uint32_t function, uint32_t n_arg
     diag_symbol_is_data(s->diags, HOST_NOWHERE, export->name, export->type);
     return session_usage(s);
   }
-  if (n_args != export->n_params) {
-    diag_argument_count(s->diags, HOST_NOWHERE, export->name, export->n_params, n_args,
-                        export->type);
+  uint32_t words = image_launch_words(export);
+  if (n_args != words) {
+    if (words == export->n_params)
+      diag_argument_count(s->diags, HOST_NOWHERE, export->name, words, n_args, export->type);
+    else
+      diag_argument_words(s->diags, HOST_NOWHERE, export->name, words, n_args, export->type);
     return session_usage(s);
   }
   for (uint32_t c = 0; c < s->image->n_classes; c++)

@@ -23,7 +23,7 @@ static bool is_command(OperationKind kind)
 
 /* ---- words to tiles --------------------------------------------------------------------- */
 
-enum { MAX_BURST = COMMAND_WORDS + MAX_LAUNCH_PARAMS };
+enum { MAX_BURST = COMMAND_WORDS + MAX_LAUNCH_WORDS };
 
 /* The times in which the words of one burst reach the tiles of a channel. */
 typedef struct { bool sent; uint64_t at[MAX_BURST]; } BurstTime;
@@ -735,17 +735,17 @@ static bool check_launch_fits(HostSession *s, uint32_t function)
 static void deliver_launch(HostSession *s, uint32_t function, const uint32_t *args,
                            uint32_t n_args)
 {
-  uint8_t bytes[MAX_LAUNCH_PARAMS * LAUNCH_ARG_BYTES];
+  uint8_t bytes[MAX_LAUNCH_WORDS * LAUNCH_WORD_BYTES];
   for (uint32_t i = 0; i < n_args; i++)
-    for (unsigned k = 0; k < LAUNCH_ARG_BYTES; k++)
-      bytes[i * LAUNCH_ARG_BYTES + k] = (uint8_t)(args[i] >> 8 * k);
+    for (unsigned k = 0; k < LAUNCH_WORD_BYTES; k++)
+      bytes[i * LAUNCH_WORD_BYTES + k] = (uint8_t)(args[i] >> 8 * k);
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
     const ImageBinding *b = session_binding(s, tile, function);
     if (!b)
       continue;
     const ClassCode *cls = program_class(s->program, tile);
     if ((n_args && !s->ops->mem_write(s->engine, tile, cls->image->launch_args, bytes,
-                                      n_args * LAUNCH_ARG_BYTES)) ||
+                                      n_args * LAUNCH_WORD_BYTES)) ||
         !s->ops->launch(s->engine, tile, b->address))
       ICE("tile %u cannot be launched", tile);
   }

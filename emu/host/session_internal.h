@@ -21,8 +21,8 @@ typedef struct {
   uint32_t *to;
   uint32_t *received;           /* words of each tile so far; NULL until something is expected */
   size_t missing;               /* words to come; launch: tiles to unblock */
-  uint32_t function, n_args;
-  uint32_t args[MAX_LAUNCH_PARAMS];
+  uint32_t function, n_args;    /* words of its arguments */
+  uint32_t args[MAX_LAUNCH_WORDS];
 } Operation;
 
 typedef struct Observers Observers;

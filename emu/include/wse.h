@@ -159,10 +159,11 @@ WSE_API WseStatus wse_h2d(WseProgram *program, const WseTransfer *transfer, cons
 WSE_API WseStatus wse_d2h(WseProgram *program, const WseTransfer *transfer, uint32_t *words,
                   WseTask *task);
 
-/* Calls an exported function on every tile that exports it; one 32-bit word per argument. Done when
- * each of these tiles has unblocked its command stream and nothing moves any more. If tiles take
- * streams, a launch that stands still before that counts as delivered, because a stream may set it
- * going again; the next command then waits for it. */
+/* Calls an exported function on every tile that exports it. An argument is a word, or two, the low
+ * half first, if it has 64 bits; `n_args` counts words. Done when each of these tiles has unblocked
+ * its command stream and nothing moves any more. If tiles take streams, a launch that stands still
+ * before that counts as delivered, because a stream may set it going again; the next command then
+ * waits for it. */
 WSE_API WseStatus wse_launch(WseProgram *program, uint32_t function, const uint32_t *args,
                      uint32_t n_args, WseTask *task);
 

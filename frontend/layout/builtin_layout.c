@@ -275,7 +275,7 @@ static void report_export_type(Sema *s, PoolId type, bool is_constant, Span at)
                            type_text(s->pool, s->arena, pointer));
   }
   if (key.kind == PK_FN_TYPE)
-    diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
+    diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, TYPE_SCALAR_MAX_BITS);
 }
 
 Operand builtin_export_name(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

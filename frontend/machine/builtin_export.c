@@ -94,10 +94,8 @@ bool sema_is_exportable(Sema *s, PoolId type)
     return is_host_scalar(s, type);
   bool ok = !key.u.fn_type.is_task && key.u.fn_type.n <= MAX_LAUNCH_PARAMS &&
             pool_eq(key.u.fn_type.result, POOL(VOID));
-  for (uint32_t i = 0; ok && i < key.u.fn_type.n; i++) {
-    PoolId param = pool_key(s->pool, type).u.fn_type.params[i];
-    ok = is_host_scalar(s, param) && type_bytes(s->pool, param) <= LAUNCH_ARG_BYTES;
-  }
+  for (uint32_t i = 0; ok && i < key.u.fn_type.n; i++)
+    ok = is_host_scalar(s, pool_key(s->pool, type).u.fn_type.params[i]);
   return ok;
 }
 
@@ -182,7 +180,7 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
   }
   if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
     diag_export_name_type(s->diags, at, symbol->type);
-    diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, 8 * LAUNCH_ARG_BYTES);
+    diag_launch_form(s->diags, at, MAX_LAUNCH_PARAMS, TYPE_SCALAR_MAX_BITS);
     return NULL;
   }
   LayoutExport added = {.name = symbol->name, .type = symbol->type,

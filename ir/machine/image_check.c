@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { NO_ENTRY = 0xffff, NO_QUEUE = 0xff, LAUNCH_ARGUMENT_BYTES = 4 };
+enum { NO_ENTRY = 0xffff, NO_QUEUE = 0xff };
 
 /* What each word of a code block is. */
 typedef enum { WORD_INSIDE, WORD_START, WORD_VECTOR } WordKind;
@@ -407,8 +407,8 @@ static void check_function_export(ImageCheck *k, const ImageExport *export)
     return;
   }
   for (unsigned i = 0; i < export->n_params; i++)
-    if ((export->param_bytes[i] != 2 && export->param_bytes[i] != 4) ||
-        !is_class_letter(export->param_class[i]))
+    if ((export->param_bytes[i] != 2 && export->param_bytes[i] != 4 &&
+         export->param_bytes[i] != 8) || !is_class_letter(export->param_class[i]))
       check_fail(k, "section 'exports' is wrong: parameter %u of function '%s' has no known type",
                  i, export->name);
 }
@@ -447,7 +447,7 @@ static void check_data_binding(ImageCheck *k, const ImageBinding *binding,
 static void check_function_binding(ImageCheck *k, const ImageBinding *binding,
                                    const ImageExport *export)
 {
-  uint32_t arguments = (uint32_t)export->n_params * LAUNCH_ARGUMENT_BYTES;
+  uint32_t arguments = image_launch_words(export) * LAUNCH_WORD_BYTES;
   if (!is_entry(k, binding->address))
     check_fail(k, "exported function '%s' is at 0x%04x, where no instruction starts", export->name,
                binding->address);

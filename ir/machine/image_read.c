@@ -318,6 +318,14 @@ Image *image_read(const uint8_t *bytes, size_t length, Arena *arena, const char 
   return r.reason ? NULL : image;
 }
 
+uint32_t image_launch_words(const ImageExport *function)
+{
+  uint32_t words = 0;
+  for (unsigned i = 0; i < function->n_params; i++)
+    words += function->param_bytes[i] > LAUNCH_WORD_BYTES ? 2 : 1;
+  return words;
+}
+
 const ImageLine *image_line_at(const ImageClass *cls, uint16_t pc)
 {
   uint32_t low = 0, high = cls->n_lines;

@@ -508,7 +508,8 @@ typedef struct { uint8_t color; uint32_t config; } ImageColorUse;
 typedef struct { uint32_t n; const ImageColorUse *uses; } ImageColorSet;
 
 typedef enum { EXPORT_DATA, EXPORT_FUNCTION, EXPORT_STREAM } ExportKind;
-enum { MAX_LAUNCH_PARAMS = 15, LAUNCH_ARG_BYTES = 4 };   /* of an exported function: ours */
+/* What a launch can pass is ours: an argument of 64 bits takes two words, any other one. */
+enum { MAX_LAUNCH_PARAMS = 15, LAUNCH_WORD_BYTES = 4, MAX_LAUNCH_WORDS = 2 * MAX_LAUNCH_PARAMS };
 typedef struct {
   const char *name;
   ExportKind kind;
@@ -517,7 +518,7 @@ typedef struct {
   char element_class;          /* data: 'i' 'u' 'f' (f16 or f32) 'b' (bool) */
   bool is_mutable;
   uint8_t n_params;
-  uint8_t param_bytes[MAX_LAUNCH_PARAMS];   /* functions: 2 or 4 each */
+  uint8_t param_bytes[MAX_LAUNCH_PARAMS];   /* functions: 2, 4 or 8 each */
   char param_class[MAX_LAUNCH_PARAMS];
 } ImageExport;
 
@@ -584,6 +585,8 @@ char *image_file_read(const char *path, size_t *length);
 uint32_t image_checksum(const uint8_t *bytes);
 /* Hash of the tables that give an image its meaning; a reader accepts only its own. */
 uint64_t image_tables_hash(void);
+/* Words that a launch of the function has as arguments. */
+uint32_t image_launch_words(const ImageExport *function);
 /* Line table look-up: the row that covers pc; NULL if no line of the program is behind pc. */
 const ImageLine *image_line_at(const ImageClass *cls, uint16_t pc);
 /* A summary for people: classes with memory map, tasks, queues and symbols; exports. */

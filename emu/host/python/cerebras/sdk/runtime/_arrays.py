@@ -85,11 +85,17 @@ def argument_words(function, signature, values):
                 if len(values) == 1 and isinstance(values[0], (list, tuple)) else "")
         raise ValueError(f"launch: {function!r} takes {len(types)} argument(s) ({signature}), "
                          f"{len(values)} given{hint}")
-    return [_argument_word(value, kind, f"launch: argument {number} of {function!r}")
-            for number, (value, kind) in enumerate(zip(values, types), 1)]
+    words = []
+    for number, (value, kind) in enumerate(zip(values, types), 1):
+        argument = _argument_number(value, kind, f"launch: argument {number} of {function!r}")
+        words.append(argument & 0xffffffff)
+        if kind not in _FLOATS and _bits(kind) > 32:
+            words.append(argument >> 32 & 0xffffffff)
+    return words
 
 
-def _argument_word(value, kind, where):
+def _argument_number(value, kind, where):
+    """The argument as an integer, whose low bits are those that the tiles get."""
     if isinstance(value, np.ndarray):
         if value.size != 1:
             raise TypeError(f"{where} is one {kind}, an array of {value.size} given")
@@ -105,10 +111,10 @@ def _argument_word(value, kind, where):
         number = int(value) if isinstance(value, np.bool_) else operator.index(value)
     except TypeError:
         raise TypeError(f"{where} is an integer ({kind}), {value!r} given") from None
-    low, high, bits = _range(kind)
+    low, high = _range(kind)
     if not low <= number <= high:
         raise ValueError(f"{where}: {number} is outside {low} to {high} ({kind})")
-    return number & ((1 << bits) - 1)
+    return number
 
 
 def _float_word(value, kind, where):
@@ -119,16 +125,17 @@ def _float_word(value, kind, where):
     return word
 
 
+def _bits(kind):
+    """The bits of an integer type, as its name says; ids such as colors and queues have 16."""
+    return int(kind[1:]) if kind[1:].isdigit() else 1 if kind == "bool" else 16
+
+
 def _range(kind):
-    """Least and greatest value and the bits of an integer type, as its name says."""
-    if kind == "bool":
-        return 0, 1, 16
-    if not kind[1:].isdigit():          # a color, a task id or a queue: all ids have 16 bits
-        kind = "u16"
-    bits = int(kind[1:])
-    if kind[0] == "i":
-        return -(1 << bits - 1), (1 << bits - 1) - 1, bits
-    return 0, (1 << bits) - 1, bits
+    """Least and greatest value of an integer type."""
+    bits = _bits(kind)
+    if kind[0] == "i" and kind[1:].isdigit():
+        return -(1 << bits - 1), (1 << bits - 1) - 1
+    return 0, (1 << bits) - 1
 
 
 def _word_of(dtype, words):
