@@ -372,6 +372,23 @@ def test_a_profile_behind_a_state_counts_no_wait_from_before(way, tmp_path):
     assert all(row["cycles"] <= before[row["file"], row["line"]] for row in part)
 
 
+@pytest.mark.parametrize("program", [GEMV, PACKETS], ids=["gemv", "packets"])
+@pytest.mark.parametrize("way", ("fast", "reference"))
+def test_profiles_before_and_behind_a_state_have_all_cycles(program, way, tmp_path):
+    """Also those of a start or an instruction that the state cuts in two."""
+    image, args = compiled(program, tmp_path)
+    end = shown(image, args, tmp_path)[1]["phases"][-1]["end"]
+
+    def cycles(*options, expect=0):
+        harness.emu(image, *args, *WAYS[way], *options, f"--profile={tmp_path}/p.json", expect=expect)
+        return json.loads((tmp_path / "p.json").read_text())["cycles"]
+
+    whole = cycles()
+    for cycle in (1, 52, *harness.commit_random("profiles").integers(2, end, 6)):
+        before = cycles(f"--max-cycles={cycle}", f"--save-state={tmp_path}/state", expect=4)
+        assert before + cycles(f"--load-state={tmp_path}/state") == whole, cycle
+
+
 def test_a_page_behind_a_state_has_its_queues_and_routes(crowded, tmp_path):
     image, options = crowded
     pages = []

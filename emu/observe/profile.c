@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the main thread of a tile does since `since`. */
-typedef enum { MAIN_IDLE, MAIN_STARTS, MAIN_RUNS } MainState;
+/* What the main thread of a tile does since `since`.  MAIN_AWAITS: a state does not say which
+ * instruction has been issued last, so the time to the next one counts for that. */
+typedef enum { MAIN_IDLE, MAIN_STARTS, MAIN_AWAITS, MAIN_RUNS } MainState;
 typedef struct {
   uint64_t since;
   uint16_t pc;
@@ -62,14 +63,20 @@ static void close_span(Profile *p, uint32_t tile, uint64_t end)
   span->state = MAIN_IDLE;
 }
 
+/* The time before the instruction, which belongs to none before it. */
+static void count_before(ProfileRow *row, const MainSpan *span, uint64_t now)
+{
+  if (span->state == MAIN_STARTS)
+    row->start += now - span->since;
+  if (span->state == MAIN_STARTS || span->state == MAIN_AWAITS)
+    row->cycles += now - span->since;
+}
+
 static void note_issue(Profile *p, const TraceEvent *e)
 {
   MainSpan *span = &p->spans[e->tile];
   ProfileRow *row = row_at(p, e->tile, e->pc);
-  if (span->state == MAIN_STARTS) {
-    row->start += e->cycle - span->since;
-    row->cycles += e->cycle - span->since;
-  }
+  count_before(row, span, e->cycle);
   close_span(p, e->tile, e->cycle);
   *span = (MainSpan){e->cycle, e->pc, MAIN_RUNS};
   row->instructions++;
@@ -94,6 +101,8 @@ void profile_take_up(Profile *p, Engine *engine)
     engine->ops->inspect(engine, tile, &at);
     if (at.threads[0].state == THREAD_VECTOR)
       p->spans[tile] = (MainSpan){p->begin, at.threads[0].pc, MAIN_RUNS};
+    else if (at.threads[0].state == THREAD_RUNNING)
+      p->spans[tile] = (MainSpan){p->begin, 0, MAIN_AWAITS};
   }
 }
 
@@ -145,6 +154,8 @@ static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
   }
   MainSpan *span = &p->spans[tile];
   bool goes_on = t.threads[0].state != THREAD_IDLE && now > span->since;
+  if (goes_on)
+    count_before(row_at(p, tile, t.threads[0].pc), span, now);
   close_span(p, tile, goes_on ? now : span->since + 1);
 }
 
