@@ -176,6 +176,40 @@ def test_a_count_of_hits_is_a_number(session):
     assert out[1] == "'-3' is no number\n" and "stops after 2" in out[3]
 
 
+PASSED_ON = """
+var total: i16 = 0;
+var wide: f32 = 0.0;
+noinline fn add(x: i16, y: i16, z: f32) void { total += x * y; wide += z; }
+noinline fn pass(n: i16, m: i16, z: f32) void {
+  add(n, m, z);
+}
+noinline fn turned(n: i16, m: i16, z: f32) void {
+  add(m, n, z);
+}
+fn main(k: i16) void {
+  pass(k, 7, 1.5);
+  turned(k, 8, 2.5);
+}
+comptime { @export_symbol(main); }
+"""
+
+
+@pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
+def test_a_parameter_that_is_only_passed_on_has_its_place_at_the_call(session, engine, level):
+    """Not in the frame of a call that has begun: what is called may use its register."""
+    session.compile(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{});\n'
+        '  @export_name("main", fn(i16) void); }', PASSED_ON, level)
+    out = session.answers([
+        *(f"break pe.csl:{line_of(text, PASSED_ON)}" for text in ("add(n, m", "add(m, n", "total +=")),
+        "continue", "info locals", "continue", "info locals", "print m", "up", "print m", "continue",
+        "info locals", "continue", "info locals"], engine, "--launch=main(5)")
+    assert out[4] == "n = 5\nm = 7\nz = 1.5\n"
+    assert out[6] == "x = 5\ny = 7\nz = 1.5\n" and "pass" in out[8]
+    assert out[9] == "'m' has no place here: the code does not need it any more, or not yet\n"
+    assert out[11] == "n = 5\nm = 8\nz = 2.5\n" and out[13] == "x = 8\ny = 5\nz = 2.5\n"
+
+
 # Commands with numbers, and what each says: as in CSL, 010 is ten.
 NUMBERS_GIVEN = (
     ("goto 0010", "cycle 10"), ("goto 0x8", "cycle 8"), ("goto 0b11", "cycle 3"), ("goto 08", "cycle 8"),

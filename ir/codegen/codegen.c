@@ -103,6 +103,7 @@ static void generate_func(Cg *cg, MFunc *mf)
   keep_constants(cg, mf);
   variables_mark(mf, cg->arena);
   regalloc_func(cg, mf);
+  variables_keep_parameters(mf, cg->arena);
   tidy_func(mf);
   frame_func(cg, mf);
   need_symbols(cg, mf);

@@ -430,6 +430,10 @@ void variables_find(Sel *s);
 void variables_mark(MFunc *mf, Arena *arena);
 /* Follows the homes through a step of allocation. */
 void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *context);
+/* After allocation, while copies that have become nothing are still there: a parameter does not
+ * change, so its register holds it behind its last use, too, until something else is written there.
+ * The last use may be such a copy, to where a call expects its argument. */
+void variables_keep_parameters(MFunc *mf, Arena *arena);
 /* The functions with their variables, for the image. `inlined` gives the number of the call that a
  * location was inlined by, and false if no code of it is left. */
 typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);

@@ -134,6 +134,66 @@ void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *co
       mf->homes[h].reg = rename(context, mf->homes[h].reg);
 }
 
+/* Registers that an instruction writes. */
+static uint16_t written_registers(const MInsn *mi)
+{
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  uint16_t mask = mi->clobbers;
+  for (unsigned k = 0; k < n; k++)
+    if (ops[k].def)
+      mask |= reg_mask(mi->r[ops[k].slot]);
+  return mask;
+}
+
+/* Before the instruction, the homes in `kept` hold their variables, too. */
+static void add_marks(MInsn *mi, const uint64_t *kept, size_t n_words, Arena *arena)
+{
+  bool is_more = false;
+  for (size_t w = 0; w < n_words; w++)
+    is_more = is_more || (kept[w] & ~(mi->live ? mi->live[w] : 0)) != 0;
+  if (!is_more)
+    return;
+  uint64_t *marks = arena_many(arena, uint64_t, n_words);
+  for (size_t w = 0; w < n_words; w++)
+    marks[w] = kept[w] | (mi->live ? mi->live[w] : 0);
+  mi->live = marks;
+}
+
+void variables_keep_parameters(MFunc *mf, Arena *arena)
+{
+  Arena *scratch = arena_create("parameters");
+  size_t n_words = (arrlenu(mf->homes) + 63) / 64;
+  uint64_t *kept = arena_many(scratch, uint64_t, n_words);
+  uint64_t *params = arena_many(scratch, uint64_t, n_words);
+  uint64_t *of_register = arena_many(scratch, uint64_t, n_words * GPR_COUNT);
+  for (uint32_t h = 0; h < arrlenu(mf->homes); h++) {
+    const VariableHome *home = &mf->homes[h];
+    if (home->kind != HOME_REGISTER || home->reg == REG_NONE || reg_is_virtual(home->reg) ||
+        !mf->ir->locals[home->local].is_param)
+      continue;
+    bit_set(params, h);
+    for (unsigned r = 0; r < GPR_COUNT; r++)
+      if (reg_mask(home->reg) >> r & 1)
+        bit_set(&of_register[r * n_words], h);
+  }
+  for (size_t i = 0; i < arrlenu(mf->code); i++) {
+    MInsn *mi = &mf->code[i];
+    if (mi->op == MI_LABEL)
+      memset(kept, 0, n_words * sizeof *kept);
+    for (size_t w = 0; w < n_words && mi->live; w++)
+      kept[w] |= mi->live[w] & params[w];
+    if (mi->op == MI_LABEL || mi->dead)
+      continue;
+    add_marks(mi, kept, n_words, arena);
+    uint16_t written = mi_ends_flow(mi) ? UINT16_MAX : written_registers(mi);
+    for (unsigned r = 0; r < GPR_COUNT; r++)
+      for (size_t w = 0; w < n_words && written >> r & 1; w++)
+        kept[w] &= ~of_register[r * n_words + w];
+  }
+  arena_destroy(scratch);
+}
+
 /* ---- in the image ---------------------------------------------------------------------------- */
 
 /* Code from one word to before another. */
