@@ -223,6 +223,22 @@ def test_time_report_names_every_stage(program):
         assert stage in ran.err
 
 
+def test_verbose_tells_the_end_of_every_stage(program, tmp_path):
+    """In the order of --time-report, and what has been made of each file."""
+    ran = cslc(program, "--params=size:4,flow:3", "--verbose", "--time-report", "-o", "x.bin")
+    stages = re.findall(r"^(\w+) +[\d.]+ s .*%$", ran.err, re.M)
+    assert re.findall(r"^cslc: (\w+) done$", ran.err, re.M) == stages and "codegen" in stages
+    assert re.search(r"^cslc:   \d+ programs? of \S*\.csl, of up to \d+ bytes with \d+ of code$",
+                     ran.err, re.M)
+    (tmp_path / "a.csl").write_text("fn f() void { const x: i16 = true; }\n"
+                                    "comptime { @bind_local_task(f, @get_local_task_id(8)); }\n")
+    ran = harness.cslc("a.csl", "-v", "-o", "a.bin", cwd=tmp_path, expect=1)
+    assert "cslc: analysis ends with errors" in ran.err and "codegen" not in ran.err
+    (tmp_path / "b.csl").write_text("export var a = @zeros([40000]u8); export var b = @zeros([40000]u8);\n")
+    ran = harness.cslc("b.csl", "-v", "-o", "b.bin", cwd=tmp_path, expect=1)
+    assert "cslc: codegen ends with errors" in ran.err and "cslc: optimise done" in ran.err
+
+
 @pytest.mark.parametrize("used_before", [False, True])
 def test_a_compile_time_use_changes_nothing_of_the_code(tmp_path, used_before):
     """What a call gave at compile time is not taken for known where the call stands in code: the

@@ -34,12 +34,17 @@ static void phase_begin(DriverRun *run, const char *name)
   run->started = base_seconds();
 }
 
-static void phase_done(DriverRun *run)
+static void tell_end(const DriverRun *run, const char *name, bool ok)
+{
+  if (run->session.options->verbose)
+    fprintf(stderr, "cslc: %s %s\n", name, ok ? "done" : "ends with errors");
+}
+
+static void phase_done(DriverRun *run, bool ok)
 {
   const char *name = run->session.phase;
   status_line_hide(&run->session.line);
-  if (run->session.options->verbose)
-    fprintf(stderr, "cslc: %s done\n", name);
+  tell_end(run, name, ok);
   add_time(run, name, base_seconds() - run->started);
 }
 
@@ -184,18 +189,50 @@ static void report_left_out(const DriverRun *run)
                              run->failed[i].left_out);
 }
 
-/* Each class is compiled as soon as it is found. */
+/* What has been made of each file, when all programs are there. */
+static void tell_programs(const DriverRun *run)
+{
+  const ProgramClass *all = run->programs.classes;
+  for (size_t i = 0; i < arrlenu(all); i++) {
+    size_t n = 0;
+    uint32_t code = 0, memory = 0;
+    for (size_t k = 0; k < arrlenu(all); k++) {
+      if (strcmp(all[k].source, all[i].source) != 0)
+        continue;
+      if (k < i)
+        break;
+      const CodegenResult *made = &all[k].code;
+      uint32_t bytes = made->code_bytes + made->data_bytes + made->stack_bytes;
+      n++;
+      code = made->code_bytes > code ? made->code_bytes : code;
+      memory = bytes > memory ? bytes : memory;
+    }
+    if (n)
+      fprintf(stderr, "cslc:   %zu program%s of %s, of up to %u bytes with %u of code\n", n,
+              n == 1 ? "" : "s", all[i].source, memory, code);
+  }
+}
+
+/* Each class is compiled as soon as it is found: the other phases end when the analysis does. */
 static bool compile_classes(DriverRun *run)
 {
+  const Options *o = run->session.options;
   phase_begin(run, "analysis");
   bool ok = classes_find(&run->session, &run->programs, compile_class, run) &&
             release_allows(&run->session);
   report_left_out(run);
   run->started += run->optimising + run->generating;
-  phase_done(run);
+  phase_done(run, ok);
   add_time(run, "optimise", run->optimising);
   add_time(run, "codegen", run->generating);
-  return ok && arrlenu(run->failed) == 0;
+  if (ok)
+    tell_end(run, "optimise", true);
+  ok = ok && arrlenu(run->failed) == 0;
+  if (o->emit != EMIT_IR && (ok || arrlenu(run->failed)))
+    tell_end(run, "codegen", ok);
+  if (o->verbose && ok && o->emit != EMIT_IR)
+    tell_programs(run);
+  return ok;
 }
 
 /* The addresses of sections that no variable of a tile's program is in. */
@@ -218,7 +255,7 @@ static int compile_program(DriverRun *run)
     return emit_syntax(run);
   phase_begin(run, "layout");
   bool ok = layout_evaluate(&run->session);
-  phase_done(run);
+  phase_done(run, ok);
   if (!ok)
     return EXIT_FAILURE;
   if (o->emit == EMIT_LAYOUT)
@@ -228,7 +265,7 @@ static int compile_program(DriverRun *run)
   report_unknown_sections(&run->session);
   phase_begin(run, "classes");
   ok = classes_settle(&run->session, &run->programs);
-  phase_done(run);
+  phase_done(run, ok);
   if (!ok || diags_error_count(run->session.diags) > 0)
     return EXIT_FAILURE;
   if (o->verbose)
@@ -241,7 +278,7 @@ static int compile_program(DriverRun *run)
     layout_print_routes(&run->session, stdout);
   phase_begin(run, "image");
   int result = write_outputs(run);
-  phase_done(run);
+  phase_done(run, result == EXIT_SUCCESS);
   return result;
 }
 
