@@ -100,6 +100,7 @@ def test_all_of_an_image(program):
     (["nowhere.bin"], "cannot read program image 'nowhere.bin': No such file"),
     (["layout.csl"], "this is no program image"), (["/dev/zero"], "this is no program image"),
     (["--tile=3,0", "out"], "lies outside the rectangle of 3 x 2 tiles"),
+    (["--tile=1,0", "--tile=1,1", "out"], "--tile is given twice, as '1,0' and as '1,1'"),
     (["-x", "out"], "no option '-x'"),
     ([], "usage: cs_readelf")])
 def test_mistakes(program, args, said):

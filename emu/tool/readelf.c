@@ -263,8 +263,17 @@ static bool read_option(const char *word, Choice *choice)
     report_unknown(word);
     return false;
   }
-  if (sscanf(word, "--tile=%5u,%5u%n", &choice->x, &choice->y, &length) == 2 && !word[length])
+  unsigned x, y;
+  if (sscanf(word, "--tile=%5u,%5u%n", &x, &y, &length) == 2 && !word[length]) {
+    if (choice->has_tile && (x != choice->x || y != choice->y)) {
+      fprintf(stderr, "cs_readelf: --tile is given twice, as '%u,%u' and as '%u,%u'; one is shown"
+                      "\n", choice->x, choice->y, x, y);
+      return false;
+    }
+    choice->x = x;
+    choice->y = y;
     return choice->has_tile = true;
+  }
   fprintf(stderr, "cs_readelf: --tile takes two numbers, as in '--tile=3,1', not '%s'\n",
           word + strlen("--tile="));
   return false;
