@@ -34,7 +34,7 @@ static void phase_begin(DriverRun *run, const char *name)
   run->started = base_seconds();
 }
 
-static void tell_end(const DriverRun *run, const char *name, bool ok)
+static void print_end(const DriverRun *run, const char *name, bool ok)
 {
   if (run->session.options->verbose)
     fprintf(stderr, "cslc: %s %s\n", name, ok ? "done" : "ends with errors");
@@ -44,7 +44,7 @@ static void phase_done(DriverRun *run, bool ok)
 {
   const char *name = run->session.phase;
   status_line_hide(&run->session.line);
-  tell_end(run, name, ok);
+  print_end(run, name, ok);
   add_time(run, name, base_seconds() - run->started);
 }
 
@@ -190,7 +190,7 @@ static void report_left_out(const DriverRun *run)
 }
 
 /* What has been made of each file, when all programs are there. */
-static void tell_programs(const DriverRun *run)
+static void print_programs(const DriverRun *run)
 {
   const ProgramClass *all = run->programs.classes;
   for (size_t i = 0; i < arrlenu(all); i++) {
@@ -226,12 +226,12 @@ static bool compile_classes(DriverRun *run)
   add_time(run, "optimise", run->optimising);
   add_time(run, "codegen", run->generating);
   if (ok)
-    tell_end(run, "optimise", true);
+    print_end(run, "optimise", true);
   ok = ok && arrlenu(run->failed) == 0;
   if (o->emit != EMIT_IR && (ok || arrlenu(run->failed)))
-    tell_end(run, "codegen", ok);
+    print_end(run, "codegen", ok);
   if (o->verbose && ok && o->emit != EMIT_IR)
-    tell_programs(run);
+    print_programs(run);
   return ok;
 }
 
