@@ -420,3 +420,25 @@ def test_options_of_which_only_the_name_is_public(program):
     ran = cslc(program, *names, "--params=size:4", "--colors=flow:3", "-o", "out")
     assert ran.err == "".join(f"cslc: warning: {name.split('=')[0]} has no effect: only its name is "
                               "public\n" for name in names)
+
+
+@pytest.mark.parametrize("body, expect", [("@activate(late_id);", 0), ("@activate(later_id);", 1)])
+def test_all_memory_is_given_back(tmp_path, body, expect):
+    """Only the debug build looks, and also after errors: the language server lives on."""
+    (tmp_path / "pe.csl").write_text(f"""
+        const out = @get_dsd(fabout_dsd, .{{ .extent = 1, .fabric_color = @get_color(3),
+          .output_queue = @get_output_queue(2) }});
+        const late_id = @get_local_task_id(9);
+        task late() void {{}}
+        task main() void {{ @mov32(out, 1); {body} }}
+        comptime {{
+          @bind_local_task(main, @get_local_task_id(8));
+          @bind_local_task(late, late_id);
+          @activate(@get_local_task_id(8));
+          if (@is_arch("wse3")) {{
+            @initialize_queue(@get_output_queue(2), .{{ .color = @get_color(3) }});
+          }}
+        }}""")
+    for arch in ("wse2", "wse3"):
+        cslc(tmp_path / "pe.csl", f"--arch={arch}", "-o", "pe.bin", expect=expect,
+             env={"ASAN_OPTIONS": "detect_leaks=1:exitcode=99"})

@@ -833,6 +833,9 @@ static void classes_free(Classes *c)
   hmfree(c->unused);
   hmfree(c->noted.data);
   hmfree(c->noted.local);
+  hmfree(c->noted.queues);
+  hmfree(c->noted.tasks);
+  hmfree(c->noted.dsrs);
 }
 
 /* After an error the other tiles of the group would mostly repeat it, so the next group follows. */
