@@ -510,6 +510,8 @@ static bool check_fabric_rules(Sema *s, const DsdOp *op)
   else if (!may)
     diag_microthread_needs_fabric(s->diags, op->settings.span,
                                   op->settings.has_priority ? "priority" : "ut_id", op->name);
+  if (!may && op->settings.is_async)
+    diag_ends_at_once(s->diags, op->settings.span);
   return may;
 }
 

@@ -192,9 +192,14 @@ static bool is_type_of_language(PoolId type)
   }
 }
 
+bool scope_is_reserved(Sema *s, StrId name)
+{
+  return is_type_of_language(scope_predeclared_type(s, name));
+}
+
 void scope_check_name(Sema *s, StrId name, Span span)
 {
-  if (is_type_of_language(scope_predeclared_type(s, name)))
+  if (scope_is_reserved(s, name))
     diag_name_of_type(s->diags, span, sema_text(s, name));
 }
 

@@ -687,16 +687,31 @@ static bool resolve_value(Sema *s, Decl *d)
   return d->kind != DECL_VAR || sema_check_run_time(s, d->type, init->span);
 }
 
+/* What is meant by a declaration that names itself. */
+static void note_own_name(Sema *s, const Decl *d)
+{
+  const Node *init = d->kind == DECL_COLOR ? NULL : node_var_decl(d->node)->init;
+  const char *name = sema_text(s, d->name);
+  if (!pool_is_none(scope_predeclared_type(s, d->name)))
+    diag_cycle_of_type_name(s->diags, d->name_span, name);
+  else if (init != NULL && node_kind(init) == ND_STRUCT_TYPE)
+    diag_cycle_by_value(s->diags, d->name_span, name, name);
+}
+
 static bool report_cycle(Sema *s, Decl *d)
 {
   StrId needed = d->name;
+  d->state = DECL_FAILED;
+  if (scope_is_reserved(s, d->name))
+    return false;                /* scope_check_name has said what is wrong */
   diag_declaration_cycle(s->diags, d->name_span, sema_text(s, d->name));
+  if (s->now.frame->named_at.off == d->name_span.off)
+    note_own_name(s, d);
   for (const Frame *f = s->now.frame; f && f->named_at.off != d->name_span.off; f = f->up)
     if (f->is_declaration && f->named_at.off != 0) {
       diag_cycle_through(s->diags, f->named_at, sema_text(s, f->name), sema_text(s, needed));
       needed = f->name;
     }
-  d->state = DECL_FAILED;
   return false;
 }
 

@@ -172,8 +172,10 @@ PoolId scope_predeclared_type(Sema *s, StrId name);
 /* Is the name that of an integer type, iN or uN?  `bits`: of more than can be, any number above
  * TYPE_INT_MAX_BITS. */
 bool scope_is_int_name(const char *text, unsigned long *bits);
-/* Reports a declaration that has the name of one of the language's own types. Parameters may be
- * called `color`, and variables `u1`: SDK 1.x has no such type. */
+/* Has one of the language's own types the name?  Parameters may be called `color`, and variables
+ * `u1`: SDK 1.x has no such type. */
+bool scope_is_reserved(Sema *s, StrId name);
+/* Reports a declaration with such a name. */
 void scope_check_name(Sema *s, StrId name, Span span);
 /* False after reporting that the scope has the name.  `type`: of the declaration, or NULL. */
 bool scope_add(Sema *s, Name name, Operand o, const Node *type);

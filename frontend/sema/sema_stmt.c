@@ -1269,32 +1269,56 @@ static void stmt_return(Sema *s, const NodeReturn *n)
 }
 
 /* A break without a label leaves the loop, also inside a labelled block that takes a value. */
-static void report_value_of_loop(Sema *s, const Target *loop, Span at)
+static void note_block_around(Sema *s, const Target *t, Span at)
 {
-  const Target *t = loop;
-  diag_loop_has_no_value(s->diags, at);
   while (t != NULL && t->kind != TARGET_FN && (t->kind != TARGET_BLOCK || str_is_none(t->label)))
     t = t->up;
   if (t != NULL && t->kind == TARGET_BLOCK)
     diag_block_has_value(s->diags, at, sema_text(s, t->label));
 }
 
+/* `break loop`, as other languages name a label: reported, and taken as it is meant. */
+static bool is_label_as_value(Sema *s, const Node *value, Name *label)
+{
+  if (value == NULL || name_is_given(*label) || node_kind(value) != ND_IDENT)
+    return false;
+  Name name = {.text = node_ident(value)->name, .span = value->span};
+  if (find_target(s, name, false) == NULL)
+    return false;
+  diag_loop_has_no_value(s->diags, value->span);
+  diag_label_has_colon(s->diags, value->span, sema_text(s, name.text));
+  *label = name;
+  return true;
+}
+
+static void report_no_target(Sema *s, const NodeBreak *n)
+{
+  if (name_is_given(n->label)) {
+    diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
+    return;
+  }
+  diag_break_outside_loop(s->diags, n->head.span, "break");
+  if (n->value != NULL)
+    note_block_around(s, s->now.frame->targets, n->head.span);
+}
+
 static void stmt_break(Sema *s, const NodeBreak *n)
 {
-  Target *t = find_target(s, n->label, false);
+  Name label = n->label;
+  const Node *given = is_label_as_value(s, n->value, &label) ? NULL : n->value;
+  Target *t = find_target(s, label, false);
   Operand value = operand_void();
-  if (n->value != NULL)
-    value = sema_load(s, sema_expr(s, n->value, t != NULL ? t->want : POOL(NONE)));
+  if (given != NULL)
+    value = sema_load(s, sema_expr(s, given, t != NULL ? t->want : POOL(NONE)));
   if (t == NULL) {
-    if (name_is_given(n->label))
-      diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
-    else
-      diag_break_outside_loop(s->diags, n->head.span, "break");
+    report_no_target(s, n);
     s->is_dead = true;
     return;
   }
-  if (t->kind == TARGET_LOOP && n->value != NULL)
-    report_value_of_loop(s, t, n->value->span);
+  if (t->kind == TARGET_LOOP && given != NULL) {
+    diag_loop_has_no_value(s->diags, given->span);
+    note_block_around(s, t, given->span);
+  }
   if (t->has_blocks && s->now.comptime)
     diag_leaves_comptime(s->diags, n->head.span, "break");
   else if (t->has_blocks)

@@ -40,6 +40,11 @@ static const Foreign foreign_words[] = {
   {"default", "the prong for all other values is 'else => body,'", WORD_PREFIX},
   {"match", "write 'switch (VALUE) { LABEL => BODY, else => BODY }'", WORD_PREFIX},
   {"goto", "functions, loops and tasks are the only ways to go on elsewhere", WORD_PREFIX},
+  {"__global__", "functions start with 'fn'; the host calls those of '@export_symbol'",
+   WORD_PREFIX},
+  {"__device__", "functions start with 'fn'", WORD_PREFIX},
+  {"__shared__", "variables at the top of a file are one tile's own, seen by all its functions",
+   WORD_PREFIX},
   {"pub", "everything at the top of a file is visible to its importers", WORD_PREFIX},
   {"static", "variables at the top of a file live as long as the program", WORD_PREFIX},
   {"not", "the opposite of a bool is '!VALUE'", WORD_PREFIX},
@@ -276,6 +281,15 @@ static bool is_list(const Parser *p, const Token *before, const Token *found)
   return open && (open[-1].kind == '=' || open[-1].kind == '(');
 }
 
+/* `break label value`, at the value. */
+static bool is_label_without_colon(const Parser *p, const Token *before, const Token *found)
+{
+  bool is_value = found->kind == TK_IDENT || found->kind == TK_BUILTIN || found->kind == TK_INT
+                  || found->kind == TK_FLOAT;
+  return is_value && before && before > p->tokens && before->kind == TK_IDENT
+         && before[-1].kind == TK_BREAK && before->line == found->line;
+}
+
 static bool is_semicolon_in_prongs(const Parser *p, const Token *before, const Token *found)
 {
   (void)before;
@@ -483,6 +497,7 @@ static const Habit habits[] = {
   {is_angle_unequal, "whether two values differ is asked with '!='"},
   {is_length_at_name, "the length is a part of the type: 'var NAME: [LENGTH]TYPE'"},
   {is_list, "the values of an array follow its type: '[3]i16{ 1, 2, 3 }'"},
+  {is_label_without_colon, "a label is named with a colon: 'break :LABEL VALUE;'"},
   {is_semicolon_in_prongs, "a prong of a switch ends in ',': 'LABEL => BODY,'"},
   {is_choice_behind,
    "a choice between two values is written 'if (CONDITION) VALUE else VALUE'"},

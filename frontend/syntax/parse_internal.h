@@ -73,6 +73,7 @@ void scan_string(Scan *scan, size_t length, bool is_closed);
 void scan_char(Scan *scan, size_t length, bool is_closed);
 void scan_comment_block(Scan *scan, size_t length, bool is_closed);
 void scan_foreign(Scan *scan, size_t length, int kind, const char *help);
+void scan_question(Scan *scan);
 void scan_bad_word(Scan *scan, size_t length);
 void scan_preprocessor(Scan *scan, size_t length);
 /* False: it stands within a statement, so it is no comment. */

@@ -308,6 +308,15 @@ void scan_foreign(Scan *scan, size_t length, int kind, const char *help)
   push_token(scan, kind, length)->is_bad = kind == TK_FOREIGN;
 }
 
+/* `x: ?u16`, an optional type, and `a ? b : c`. */
+void scan_question(Scan *scan)
+{
+  int before = arrlen(scan->tokens) ? arrlast(scan->tokens).kind : ';';
+  bool is_type = before == ':' || before == '(' || before == ',' || before == '=';
+  scan_foreign(scan, 1, TK_FOREIGN, is_type ? "a value is always there: write the type alone"
+                                            : "write 'if (condition) a else b'");
+}
+
 /* `#include` and its like: the line is skipped. */
 void scan_preprocessor(Scan *scan, size_t length)
 {
