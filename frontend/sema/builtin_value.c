@@ -399,11 +399,20 @@ Operand builtin_concat_structs(Sema *s, const NodeBuiltinCall *call, Span at, Po
 
 /* ---- ranges ------------------------------------------------------------------------------ */
 
-static bool is_zero(Sema *s, Operand o)
+static bool operand_int(Sema *s, Operand o, int64_t *v)
 {
-  int64_t v;
   return operand_is_comptime(o) && pool_kind(s->pool, o.value) == PK_INT &&
-         pool_int_value(s->pool, o.value, &v) && v == 0;
+         pool_int_value(s->pool, o.value, v);
+}
+
+/* `@range(u16, 0, 1, n)`, with the step in front of the stop: at most the start is in it. */
+static bool has_step_first(Sema *s, const Node *stop, const Operand parts[3])
+{
+  int64_t start, step;
+  bool is_one = node_kind(stop) == ND_INT && node_int(stop)->value == 1;
+  if (!is_one || !operand_int(s, parts[0], &start) || start < 0)
+    return false;
+  return operand_int(s, parts[2], &step) ? step > 1 : start <= 1;
 }
 
 Operand builtin_range(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
@@ -428,10 +437,13 @@ Operand builtin_range(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want
   for (int i = 0; i < 3; i++)
     if (operand_is_poison(parts[i]))
       return operand_poison();
-  if (is_zero(s, parts[2])) {
+  int64_t step;
+  if (operand_int(s, parts[2], &step) && step == 0) {
     diag_range_step_zero(s->diags, at);
     return operand_poison();
   }
+  if (call->args.count == 4 && has_step_first(s, call->args.at[2], parts))
+    diag_range_order(s->diags, call->args.at[2]->span);
   return sema_range(s, element, parts[0], parts[1], parts[2]);
 }
 
