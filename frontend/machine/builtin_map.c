@@ -165,15 +165,25 @@ static bool read_signature(Sema *s, const NodeBuiltinCall *call, Map *map)
   return true;
 }
 
+static bool is_of_other_float(const Sema *s, const MapPart *part)
+{
+  return part->is_vector && dsd_is_over_floats(s, part->over) &&
+         !pool_eq(part->over, part->element);
+}
+
 /* The elements are what the function declares, whatever the array has.  Integers are left alone:
  * buffers of integers hold anything. */
 static void warn_of_element(Sema *s, const MapPart *part)
 {
-  if (!part->is_vector || !dsd_is_over_floats(s, part->over) ||
-      pool_eq(part->over, part->element))
+  if (!is_of_other_float(s, part))
     return;
   diag_map_element(s->diags, part->node->span, part->element, part->over);
   diag_map_element_help(s->diags, part->node->span);
+}
+
+static const MapPart *map_part(const Map *map, uint32_t i)
+{
+  return i < map->n_inputs ? &map->inputs[i] : &map->output;
 }
 
 /* The loop ends with the shortest operand.  A result may have more room than it needs, as that of
@@ -182,7 +192,7 @@ static void warn_of_lengths(Sema *s, const Map *map)
 {
   const MapPart *first = NULL;
   for (uint32_t i = 0; i < map->n_inputs + map->has_output; i++) {
-    const MapPart *part = i < map->n_inputs ? &map->inputs[i] : &map->output;
+    const MapPart *part = map_part(map, i);
     if (part->length < 0)
       continue;
     bool is_enough = part == &map->output && first && part->length > first->length;
@@ -192,6 +202,24 @@ static void warn_of_lengths(Sema *s, const Map *map)
       return;
     }
     first = first ? first : part;
+  }
+}
+
+/* Integers of another width than the array's, as far as they leave it. */
+static void warn_of_reach(Sema *s, const Map *map)
+{
+  uint32_t n = map->n_inputs + map->has_output;
+  MovedElements moved = {.may_be_fewer = true};
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t length = map_part(map, i)->length;
+    if (length >= 0 && (moved.count == 0 || length < moved.count))
+      moved.count = (uint32_t)length;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const MapPart *part = map_part(map, i);
+    if (part->is_vector && part->length > 0 && !is_of_other_float(s, part))
+      dsd_warn_of_reach(s, part->value, "map", type_bytes(s->pool, part->element), moved,
+                        part->node->span);
   }
 }
 
@@ -231,6 +259,7 @@ static bool read_operands(Sema *s, const NodeBuiltinCall *call, Map *map)
     if (map->has_output)
       warn_of_element(s, &map->output);
     warn_of_lengths(s, map);
+    warn_of_reach(s, map);
   }
   if (ok && !any)
     return map_error(s, call->args.at[0], "at least one operand must be a DSD");

@@ -166,6 +166,8 @@ Operand sema_convert(Sema *s, Operand o, PoolId type, Span span)
       diag_number_of_id(s->diags, span);
     sema_note_makes_one(s, type, o.type, span);
     note_pointer_of_one(s, &o, type, span);
+    if (packed_is(s, type) || packed_is(s, o.type))
+      diag_bits_by_bitcast(s->diags, span);
     return operand_poison();
   }
   if (pool_kind(s->pool, o.type) == PK_ENUM_TYPE && pool_kind(s->pool, type) == PK_ENUM_TYPE) {
@@ -240,6 +242,24 @@ static IrValue emit_bitcast(Sema *s, IrValue v, PoolId from, PoolId to)
   return emit_normalise(s, v, value_int_type(s->pool, to));
 }
 
+static bool is_loose_struct(const Sema *s, PoolId type)
+{
+  PoolKind kind = pool_kind(s->pool, type);
+  return (kind == PK_STRUCT_TYPE || kind == PK_UNION_TYPE) && !packed_is(s, type);
+}
+
+static void report_bitcast(Sema *s, const Operand *o, PoolId type, Span span)
+{
+  diag_bad_bitcast(s->diags, span, o->type, type);
+  sema_note_void(s, o, span);
+  bool is_packed = packed_is(s, type) || packed_is(s, o->type);
+  if (is_packed && has_bits(s, type) && has_bits(s, o->type))
+    diag_bits_of_both(s->diags, span, o->type, sema_bit_width(s, o->type), type,
+                      sema_bit_width(s, type));
+  else if (is_loose_struct(s, type) || is_loose_struct(s, o->type))
+    diag_bits_if_packed(s->diags, span);
+}
+
 Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
 {
   o = sema_load(s, o);
@@ -253,8 +273,7 @@ Operand sema_bitcast(Sema *s, Operand o, PoolId type, Span span)
     return sema_coerce(s, o, type, span);
   if (!has_bits(s, type) || !has_bits(s, o.type) ||
       sema_bit_width(s, type) != sema_bit_width(s, o.type)) {
-    diag_bad_bitcast(s->diags, span, o.type, type);
-    sema_note_void(s, &o, span);
+    report_bitcast(s, &o, type, span);
     return operand_poison();
   }
   bool is_packed = packed_is(s, type) || packed_is(s, o.type);

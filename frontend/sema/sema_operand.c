@@ -489,6 +489,8 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
   } else if (value.kind != OPR_COMPTIME) {
     value.span = span;
     operand_report_run_time(s, &value);
+    if (target.name.raw)
+      diag_comptime_store(s->diags, span, sema_text(s, target.name));
     return;
   }
   if (!pool_is_none(target.packed)) {
