@@ -135,6 +135,53 @@ def test_16_bit_copies_of_32_bit_elements_are_warned_of(program):
     assert "run.py" in ran.err
 
 
+BYTES_LAYOUT = """
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 1, .height = 1 });
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("odd", [*]u8, true);
+  @export_name("flags", [*]bool, true);
+  @export_name("is_set", bool, true);
+}
+"""
+BYTES_PE = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var odd = [3]u8{ 1, 2, 3 };
+var flags = [4]bool{ true, false, true, true };
+var is_set: bool = true;
+var odd_ptr: [*]u8 = &odd;
+var flags_ptr: [*]bool = &flags;
+comptime {
+  @export_symbol(odd_ptr, "odd");
+  @export_symbol(flags_ptr, "flags");
+  @export_symbol(is_set);
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["wse2", "wse3"])
+def test_elements_of_8_bits_are_copied_by_words_and_warned_of(tmp_path, arch):
+    """Wherever the variables stand: words lie at even addresses."""
+    program = host_run.build(tmp_path, BYTES_LAYOUT, BYTES_PE, arch=arch, params={})
+    ran = script(program, """
+        def words(name, n):
+            got = np.zeros(n, np.uint32)
+            r.memcpy_d2h(got, r.get_id(name), 0, 0, 1, 1, n, data_type=NARROW, **COPY)
+            return [hex(word) for word in got]
+        print(words("odd", 1), words("flags", 2), words("is_set", 1))
+        r.memcpy_h2d(r.get_id("flags"), np.array([0x0100, 0], np.uint32), 0, 0, 1, 1, 2,
+                     data_type=NARROW, **COPY)
+        print(words("flags", 2), words("is_set", 1), words("odd", 1))
+        r.stop()
+    """)
+    assert ran.out.splitlines()[:2] == ["['0x201'] ['0x1', '0x101'] ['0x1']",
+                                        "['0x100', '0x0'] ['0x1'] ['0x201']"]
+    assert "'flags' ([*]bool) has elements of 8 bits; a copy moves words of the tile's memory, " \
+           "with 2 of them in 16 bits [copy_bytes]" in ran.err
+
+
 def test_floats_in_16_bit_copies_are_warned_of(program):
     """Their low halves mean nothing; 16-bit patterns in an array of float32 are fine."""
     ran = script(program, """

@@ -133,12 +133,17 @@ static WseStatus check_size(HostSession *s, const WseTransfer *t, uint32_t tile,
   return session_usage(s);
 }
 
+static bool is_pointer(const ImageExport *export)
+{
+  return export->type[0] == '[' || export->type[0] == '*';
+}
+
 /* `mutable` of a pointer says only whether the program may point it elsewhere. */
 static bool is_constant(const ImageExport *export)
 {
-  bool is_pointer = export->type[0] == '[' || export->type[0] == '*';
-  return is_pointer ? strstr(export->type, "]const ") || strncmp(export->type, "*const ", 7) == 0
-                    : !export->is_mutable;
+  if (!is_pointer(export))
+    return !export->is_mutable;
+  return strstr(export->type, "]const ") || strncmp(export->type, "*const ", 7) == 0;
 }
 
 static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
@@ -164,6 +169,11 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
   }
   if (t->is_16bit && export->element_bytes == WIDE_BYTES) {
     diag_copy_narrow(s->diags, HOST_NOWHERE, export->name, export->type);
+    session_warn(s);
+  }
+  bool is_scalar = t->elements == 1 && !is_pointer(export);
+  if (export->element_bytes == 1 && !is_scalar) {
+    diag_copy_bytes(s->diags, HOST_NOWHERE, export->name, export->type);
     session_warn(s);
   }
   uint32_t tile;

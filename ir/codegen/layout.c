@@ -8,7 +8,7 @@
 
 #include <stb_ds.h>
 
-enum { CODE_ALIGN = 2, DOUBLE_WORD = 4, SHOWN_SYMBOLS = 5 };
+enum { CODE_ALIGN = 2, WORD = 2, DOUBLE_WORD = 4, SHOWN_SYMBOLS = 5 };
 
 static uint32_t align_up(uint32_t at, uint32_t align)
 {
@@ -81,13 +81,14 @@ static uint32_t place_bytes(Placing *p, uint32_t bytes, uint32_t align)
   return address;
 }
 
-/* Globals whose alignment is in [least, below). */
+/* Globals whose alignment is in [least, below).  Bytes begin with a word, too: copies of the host
+ * and DSDs move words, and what is behind the last byte of one belongs to no other variable. */
 static void place_globals(Cg *cg, Placing *p, uint32_t least, uint32_t below)
 {
   for (uint32_t i = 0; i < cg->work->n_globals; i++) {
     const IrGlobal *g = &cg->work->globals[i];
     if (cg->globals[i].needed && !g->has_address && g->align >= least && g->align < below)
-      cg->globals[i].address = place_bytes(p, g->bytes, g->align);
+      cg->globals[i].address = place_bytes(p, g->bytes, g->align < WORD ? WORD : g->align);
   }
 }
 
