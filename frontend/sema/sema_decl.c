@@ -376,6 +376,18 @@ static bool check_from_layout(Sema *s, const Decl *d, PoolId bound, Span at)
   return false;
 }
 
+/* The numbers that an integer type has room for, if the value is one that it has not. */
+static void note_room(Sema *s, PoolId type, PoolId value, Span at)
+{
+  enum { MOST_BITS = 32 };
+  PoolKey t = pool_is_none(type) ? (PoolKey){.kind = PK_POISON} : pool_key(s->pool, type);
+  if (t.kind != PK_INT_TYPE || t.u.int_type.bits == 0 || t.u.int_type.bits > MOST_BITS ||
+      pool_kind(s->pool, value) != PK_INT)
+    return;
+  int64_t count = INT64_C(1) << t.u.int_type.bits, lo = t.u.int_type.is_signed ? -count / 2 : 0;
+  diag_int_holds(s->diags, at, type, lo, lo + count - 1);
+}
+
 /* Values that have no text of their own are named by their type. */
 static void report_bad_binding(Sema *s, const Decl *d, PoolId type, PoolId bound, Span at)
 {
@@ -388,6 +400,7 @@ static void report_bad_binding(Sema *s, const Decl *d, PoolId type, PoolId bound
     diag_bad_binding_type(s->diags, at, name, type, found);
   else
     diag_bad_binding(s->diags, at, name, type, value, found);
+  note_room(s, type, value, at);
   sema_note_param(s, d);
   sema_note_alike(s, type, found, at);
   sema_note_fields(s, operand_value(s, bound), type, at);
