@@ -126,6 +126,8 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   if (type_is_dsd(a.type) || type_is_dsd(b.type) ||
       pool_kind(s->pool, a.type) == PK_ARRAY_TYPE || pool_kind(s->pool, b.type) == PK_ARRAY_TYPE)
     diag_dsd_arithmetic(s->diags, span);
+  if (pool_eq(a.type, POOL(COMPTIME_STRING)) && op == BINARY_ADD)
+    diag_syntax_help(s->diags, span, "join strings with @strcat");
   sema_note_declared(s, &a);
   if (!str_eq(a.name, b.name))
     sema_note_declared(s, &b);

@@ -621,6 +621,10 @@ static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span
     note_number(s, type, span);
   else if (pool_kind(s->pool, o->type) == PK_ENUM_TYPE && type_is_numeric(s->pool, type))
     diag_enum_number(s->diags, span);
+  else if (pool_eq(o->type, POOL(BOOL)) && type_is_numeric(s->pool, type))
+    diag_number_of_bool(s->diags, span);
+  else if (pool_eq(o->type, POOL(COMPTIME_STRING)) && pool_kind(s->pool, type) == PK_ARRAY_TYPE)
+    diag_bytes_of_string(s->diags, span);
   else if (pool_kind(s->pool, type) == PK_POINTER_TYPE && !is_constant_pointer(s, type) &&
            is_constant_pointer(s, o->type))
     diag_writable_pointer(s->diags, span);

@@ -22,14 +22,32 @@ void sema_at(Sema *s, Span span)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* A member of a module that the file has imported under a name: "MODULE.NAME"; NULL. */
-static const char *member_of_import(Sema *s, StrId name)
+static bool has_member(const PoolKey *enumeration, StrId name)
+{
+  for (uint32_t i = 0; i < enumeration->u.enum_type.n; i++)
+    if (str_eq(enumeration->u.enum_type.names[i], name))
+      return true;
+  return false;
+}
+
+/* Does a module or an enum that the declaration names have such a member? */
+static bool holds_member(Sema *s, const Decl *d, StrId name)
+{
+  if (d->state != DECL_DONE || pool_is_none(d->value))
+    return false;
+  PoolKey k = pool_key(s->pool, d->value);
+  if (k.kind == PK_MODULE)
+    return sema_find_decl(s, k.u.index, name) != NULL;
+  return k.kind == PK_ENUM_TYPE && has_member(&k, name);
+}
+
+/* A member of what the file has a name for: "MODULE.NAME", "ENUM.NAME"; NULL. */
+static const char *member_elsewhere(Sema *s, StrId name)
 {
   const ModuleInstance *m = &s->modules[s->now.module];
   for (size_t i = 0; i < arrlenu(m->decls); i++) {
     const Decl *d = &m->decls[i];
-    if (d->state == DECL_DONE && pool_kind(s->pool, d->value) == PK_MODULE &&
-        sema_find_decl(s, pool_key(s->pool, d->value).u.index, name))
+    if (holds_member(s, d, name))
       return arena_printf(s->arena, "%s.%s", sema_text(s, d->name), sema_text(s, name));
   }
   return NULL;
@@ -58,7 +76,7 @@ static void report_undeclared(Sema *s, StrId name, Span span)
     diag_import_it(s->diags, span, text, text);
     return;
   }
-  const char *member = member_of_import(s, name);
+  const char *member = member_elsewhere(s, name);
   if (member != NULL) {
     diag_suggest(s->diags, span, member);
     return;

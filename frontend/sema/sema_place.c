@@ -192,6 +192,8 @@ static Operand member_of(Sema *s, Operand base, StrId name, Span span)
       diag_count_of_array(s->diags, span);
     else
       sema_note_declared(s, &base);
+    if (type_is_dsd(base.type))
+      diag_dsd_changes(s->diags, span);
     return operand_poison();
   }
   if (!find_field(&type, name, &i)) {

@@ -526,9 +526,11 @@ static bool check_subject(Sema *s, Operand o, Span span)
   PoolKind kind = pool_kind(s->pool, o.type);
   bool is_ok = type_is_int(s->pool, o.type) || kind == PK_ENUM_TYPE || type_is_id(o.type) ||
                pool_eq(o.type, POOL(BOOL)) || pool_eq(o.type, POOL(DIRECTION));
-  if (!is_ok)
+  if (!is_ok) {
     diag_bad_switch_subject(s->diags, span, o.type);
-  else if (o.kind != OPR_COMPTIME && type_is_wide(s->pool, o.type))
+    if (pool_eq(o.type, POOL(COMPTIME_STRING)))
+      diag_syntax_help(s->diags, span, "'==' compares strings: 'if (a == b) ... else ...'");
+  } else if (o.kind != OPR_COMPTIME && type_is_wide(s->pool, o.type))
     diag_wide_operand(s->diags, span, o.type);
   else
     return true;

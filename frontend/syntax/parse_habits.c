@@ -203,6 +203,28 @@ static bool is_choice_behind(const Parser *p, const Token *before, const Token *
 
 /* ---- forms: what each help is for ------------------------------------------------------------ */
 
+/* `while (a) { ... } else { ... }`, at the 'else'. */
+static bool is_else_of_loop(const Parser *p, const Token *before, const Token *found)
+{
+  if (found->kind != TK_ELSE || !before || before->kind != '}')
+    return false;
+  const Token *open = bracket_around(p, before, '{', 1);
+  if (open && open[-1].kind == '|')          /* for (items) |item, index| { */
+    while (--open > p->tokens && open[-1].kind != ')')
+      continue;
+  if (!open || open[-1].kind != ')')
+    return false;
+  const Token *paren = bracket_around(p, open - 1, '(', 1);
+  return paren && (paren[-1].kind == TK_WHILE || paren[-1].kind == TK_FOR);
+}
+
+/* `fn g() void {}` inside a function, at the name. */
+static bool is_inner_function(const Parser *p, const Token *before, const Token *found)
+{
+  const Token *open = bracket_around(p, found, '{', 1);
+  return found->kind == TK_IDENT && before && is_function_word(before->kind) && open;
+}
+
 /* A block that stands by itself, outside of functions. */
 static bool is_block_at_top(const Parser *p, const Token *before, const Token *found)
 {
@@ -480,6 +502,8 @@ static const Habit outer_habits[] = {
                    "others are the last statements of the body"},
   {is_call_at_top, "calls outside of functions stand in 'comptime { ... }', those that make the "
                    "rectangle, its tiles and their routes in 'layout { ... }'"},
+  {is_else_of_loop, "a loop has no 'else': what follows it stands behind it"},
+  {is_inner_function, "functions stand beside one another, outside of all blocks"},
   {is_block_at_top,
    "a block outside of functions is written 'comptime { ... }' or 'layout { ... }'"},
 };
