@@ -1,6 +1,7 @@
 /* ir: the typed intermediate representation, its passes and the code generator.
  *
- * Reading order: ops.def, this header, build.c, print.c, read.c, verify.c, opt/, codegen/.
+ * Reading order: ops.def, this header, build.c, print.c, read.c, verify.c, digest.c, opt/,
+ * codegen/.
  *
  * One IrModule is the program of one tile class: functions in SSA form with block parameters
  * (no phi instructions), globals, and the machine set-up from top-level comptime blocks. Aggregates
@@ -375,6 +376,12 @@ IrModule *ir_read(Arena *arena, SourceMap *sources, FileId file, Diags *diags);
 /* Checks types, dominance, block shapes, ids and rules of ops.def; the first fault as a sentence
  * in `arena`, or NULL.  Runs after every pass in debug builds. */
 const char *ir_verify(const IrModule *m, Arena *arena);
+
+/* ---- digest.c -------------------------------------------------------------------------------- */
+
+/* Two modules of one run with the same digest become the same code, with the same messages. */
+typedef struct { uint64_t low, high; } IrDigest;
+IrDigest ir_digest(const IrModule *m);
 
 /* Whether an update of a descriptor takes its number from a register, constants too, as the
  * vendor's compiler has it (docs/codegen.md): the optimiser keeps such constants there, and the

@@ -316,6 +316,88 @@ static void damaged_text_never_crashes(void **state)
   free(text);
 }
 
+/* ---- digests ------------------------------------------------------------------------------- */
+
+static bool has_digest(const IrModule *m, IrDigest digest)
+{
+  IrDigest now = ir_digest(m);
+  return now.low == digest.low && now.high == digest.high;
+}
+
+/* Modules with the same text have one digest, and any other text another one. */
+static void the_digest_tells_texts_apart(void **state)
+{
+  Fixture *x = *state;
+  char *text = everything();
+  IrModule *m = read_text(x, text);
+  IrDigest digest = ir_digest(m);
+  char *printed = print_text(m, false);
+  unsigned n_other = 0;
+  assert_true(has_digest(read_text(x, text), digest));
+  for (size_t i = 0; text[i]; i++) {
+    char kept = text[i];
+    if (kept < '0' || kept > '9')
+      continue;
+    text[i] = kept == '9' ? '8' : (char)(kept + 1);
+    IrModule *changed = read_text(x, text);
+    if (changed) {
+      char *now = print_text(changed, false);
+      bool is_other = strcmp(now, printed) != 0;
+      n_other += is_other;
+      assert_int_equal(has_digest(changed, digest), !is_other);
+      free(now);
+    }
+    text[i] = kept;
+  }
+  assert_true(n_other > 100);
+  free(printed);
+  free(text);
+}
+
+/* What the text leaves out: places in the source, variables, names. */
+static void the_digest_knows_what_the_text_leaves_out(void **state)
+{
+  Fixture *x = *state;
+  char *text = everything();
+  IrModule *m = read_text(x, text);
+  free(text);
+  IrDigest digest = ir_digest(m);
+#define SEES(field, other)                    \
+  do {                                        \
+    __typeof__(field) kept_ = (field);        \
+    (field) = (other);                        \
+    assert_false(has_digest(m, digest));      \
+    (field) = kept_;                          \
+    assert_true(has_digest(m, digest));       \
+  } while (0)
+  IrFunc *f = &m->funcs[0];
+  SEES(f->loc.raw, f->loc.raw + 1);
+  SEES(f->insns[1].loc.raw, f->insns[1].loc.raw + 1);
+  SEES(m->globals[0].type, "another");
+  SEES(m->globals[0].debug_type, m->globals[0].debug_type + 1);
+  SEES(m->dsrs[0].span.off, m->dsrs[0].span.off + 1);
+  ir_loc_add(m, (Span){1, 1}, IR_NO_LOC, "f");
+  ir_local_add(m, (IrFuncId){0}, (IrLocal){.name = "a", .is_known = true, .bits = 1});
+  ir_held_add(m, f, 0);
+  assert_false(has_digest(m, digest));
+  digest = ir_digest(m);
+  IrLoc *loc = &m->locs[m->n_locs - 1];
+  SEES(loc->span.off, 2);
+  SEES(loc->inlined_at.raw, 1);
+  SEES(loc->function, "g");
+  IrLocal *local = &f->locals[f->n_locals - 1];
+  SEES(local->name, "b");
+  SEES(local->type, 1);
+  SEES(local->loc.raw, 1);
+  SEES(local->is_param, true);
+  SEES(local->in_memory, true);
+  SEES(local->is_known, false);
+  SEES(local->value.raw, 1);
+  SEES(local->bits, 2);
+  SEES(f->held[0], 1);
+#undef SEES
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -327,6 +409,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(bad_text_is_refused_with_a_place, set_up, tear_down),
     cmocka_unit_test_setup_teardown(several_errors_are_reported, set_up, tear_down),
     cmocka_unit_test_setup_teardown(damaged_text_never_crashes, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(the_digest_tells_texts_apart, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(the_digest_knows_what_the_text_leaves_out, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
