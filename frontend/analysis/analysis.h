@@ -58,9 +58,11 @@ typedef struct FabricUses {
   Span single_span[MAX_COLORS];
 } FabricUses;
 
-/* The uses of a program whose IR is complete; they live as long as its IR.  Warns about operations
- * whose operands have different lengths. */
+/* The uses of a program whose IR is complete; they live as long as the evaluation.  Warns about
+ * operations whose operands have different lengths. */
 const FabricUses *fabric_uses(Sema *s);
+/* A copy that lives longer. */
+const FabricUses *fabric_uses_keep(const FabricUses *uses, Arena *arena);
 
 /* ---- analysis.c ------------------------------------------------------------------------------ */
 

@@ -685,3 +685,14 @@ const FabricUses *fabric_uses(Sema *s)
   arrfree(w.uses);
   return w.out;
 }
+
+const FabricUses *fabric_uses_keep(const FabricUses *uses, Arena *arena)
+{
+  FabricUses *kept = arena_new(arena, FabricUses);
+  FabricUse *list = arena_many(arena, FabricUse, uses->n + 1);
+  if (uses->n)
+    memcpy(list, uses->uses, uses->n * sizeof *list);
+  *kept = *uses;
+  kept->uses = list;
+  return kept;
+}

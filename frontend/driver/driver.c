@@ -154,20 +154,22 @@ static void optimise_class(DriverRun *run, IrModule *ir)
 
 /* Other params rarely help, and there may be a program for each tile: so if one made of a file does
  * not compile, the next ones of that file are left out. */
-static void generate_class(DriverRun *run, ProgramClass *class)
+static bool generate_class(DriverRun *run, ProgramClass *class)
 {
   Session *s = &run->session;
   CodegenOptions options = {.level = s->options->opt_level, .debug = s->options->debug};
   for (size_t i = 0; i < arrlenu(run->failed); i++)
     if (!strcmp(run->failed[i].file, class->source)) {
       run->failed[i].left_out++;
-      return;
+      return false;
     }
-  if (!codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code))
-    arrput(run->failed, ((FailedProgram){class->source, 0}));
+  if (codegen_module(class->ir, &options, s->sources, s->arena, s->diags, &class->code))
+    return true;
+  arrput(run->failed, ((FailedProgram){class->source, 0}));
+  return false;
 }
 
-static void compile_class(void *context, ProgramClass *class)
+static bool compile_class(void *context, ProgramClass *class)
 {
   DriverRun *run = context;
   double begin = base_seconds();
@@ -175,10 +177,10 @@ static void compile_class(void *context, ProgramClass *class)
   double optimised = base_seconds();
   run->optimising += optimised - begin;
   if (run->session.options->emit == EMIT_IR)
-    return;
-  generate_class(run, class);
-  program_class_drop_ir(class);
+    return false;
+  bool done = generate_class(run, class);
   run->generating += base_seconds() - optimised;
+  return done;
 }
 
 static void report_left_out(const DriverRun *run)

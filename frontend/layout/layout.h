@@ -2,8 +2,8 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, bound_params.c, lanes.c,
- * regions_route.c, tile_class.c, layout_internal.h, fabric_stream.c, fabric_check.h,
- * fabric_check.c, fabric_arrivals.c. */
+ * regions_route.c, tile_class.c, class_share.c, class_colors.c, layout_internal.h, fabric_stream.c,
+ * fabric_check.h, fabric_check.c, fabric_arrivals.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -25,7 +25,7 @@ void layout_print_routes(const Session *session, FILE *out);
 
 typedef struct {
   const char *source;                    /* the file */
-  IrModule *ir;                          /* with an arena of its own; NULL: gone */
+  IrModule *ir;                          /* in an arena of its own; NULL: gone */
   CodegenResult code;
   uint32_t n_local_colors;
   ImageColorUse local_colors[MAX_COLORS];
@@ -42,13 +42,13 @@ typedef struct {
   uint8_t *blobs;                /* stb_ds */
   Classes *discovery;
 } Programs;
-/* Takes each class whose analysis has found no error.  There may be one for each tile, so it leaves
- * of the IR what is still needed. */
-typedef void ClassTaker(void *context, ProgramClass *class);
+/* Takes each class whose analysis has found no error, unless one with the same IR has been taken.
+ * The IR is gone afterwards, unless --emit=ir prints it.  False: the class has no code, so the next
+ * one with the same IR is taken, too. */
+typedef bool ClassTaker(void *context, ProgramClass *class);
 /* Analyses the layout's programs and finds the classes of tiles, with their IR and the tiles' own
  * data; false after reporting. */
 bool classes_find(Session *session, Programs *programs, ClassTaker *take, void *context);
-void program_class_drop_ir(ProgramClass *class);
 /* When every class has its code: joins classes with equal code, gives each tile its class, and
  * checks the colors that programs configure themselves; false after reporting. */
 bool classes_settle(Session *session, Programs *programs);

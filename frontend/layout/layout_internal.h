@@ -13,6 +13,24 @@ void layout_set_rectangle(Session *session, LayoutResult *layout, uint32_t width
 /* Warns of exports that no tile has, after programs without errors. */
 void layout_check_exports(Session *session);
 
+/* ---- class_share.c: classes with equal code -------------------------------------------------- */
+
+typedef struct ClassTwins ClassTwins;
+ClassTwins *class_twins_create(Arena *arena);
+void class_twins_destroy(ClassTwins *twins);
+/* The class that has been compiled of the same IR and configures the same colors; IMAGE_NO_CLASS:
+ * there is none. */
+uint32_t class_twin_find(const ClassTwins *twins, const Programs *programs,
+                         const ProgramClass *class, IrDigest digest);
+void class_twin_add(ClassTwins *twins, IrDigest digest, uint32_t class);
+/* Joins classes with equal code; the new number of each class that there was (free). */
+uint32_t *classes_share(Session *session, Programs *programs);
+
+/* ---- class_colors.c -------------------------------------------------------------------------- */
+
+/* Adds what its program configures itself to each tile's set of colors; false after reporting. */
+bool class_colors_add(Session *session, const Programs *programs);
+
 /* ---- fabric_stream.c, fabric_check.c: what tiles send to each other and to the host ---------- */
 
 /* Warns of operations that pack what the host streams. */

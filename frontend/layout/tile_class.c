@@ -6,9 +6,12 @@
  *
  * The analysis of one tile records each symbolic value it had to know and what it was. These
  * records make a tree: its nodes are forced expressions, its branches their outcomes, its leaves
- * classes. For the next tile the compiler computes the expressions on the way down; where a branch
+ * variants. For the next tile the compiler computes the expressions on the way down; where a branch
  * is missing, the compiler analyses the tile and adds the forced expressions to the tree. So a
- * million tiles need one analysis for each different way to compile. */
+ * million tiles need one analysis for each different way to compile.
+ *
+ * Different analyses often lead to the same code, with other data of the tiles: so a leaf is a
+ * variant, and variants with equal code are one class (class_share.c). */
 #include "frontend/analysis/analysis.h"
 #include "frontend/layout/layout_internal.h"
 
@@ -20,9 +23,11 @@
 
 enum { NO_UNIT = UINT32_MAX };     /* of a tile without code */
 enum { NO_PARAM = UINT32_MAX };
+enum { NO_VARIANT = UINT32_MAX };
+enum { NO_VALUE = UINT32_MAX };
 enum { MOST_GROUPS = 4096 };       /* with arrays whole */
 enum { MOST_ELEMENTS = 32 };       /* of an array in parts: a wafer keeps them all, for each tile */
-enum { NODE_VALUES = 1024 };       /* coordinates are below */
+enum { PARAM_VALUES = 1024 };      /* coordinates are below */
 enum { NODE_IS_BUSY = 256 };       /* tiles that pass a node before it has such a table */
 typedef struct { const Ast *ast; const LayoutSymbol *symbols; uint32_t params; } ProgramKey;
 /* One file with parameters and content of variables; many tiles may have it. */
@@ -32,16 +37,16 @@ typedef struct {
   PoolId *symbols;         /* what the group's symbolic parameters are here */
   uint64_t blob_at;
   uint32_t n_leaves;
-  uint32_t class;          /* IMAGE_NO_CLASS until known */
+  uint32_t variant;        /* NO_VARIANT until known */
 } TileUnit;
 
 typedef struct TreeNode {
-  PoolId symbolic;         /* none: a leaf (class known) or nothing yet */
-  uint32_t class;          /* IMAGE_NO_CLASS: not a leaf */
+  PoolId symbolic;         /* none: a leaf (variant known) or nothing yet */
+  uint32_t variant;        /* NO_VARIANT: not a leaf */
   struct { uint32_t key; struct TreeNode *value; } *branches;   /* stb_ds, by outcome */
   uint32_t param;          /* the only one that `symbolic` is of; NO_PARAM: there are more */
   uint32_t passed;         /* by tiles, while it has no table */
-  /* The branch by a value of `param`, NODE_VALUES of them; NULL, all or one: not known yet. */
+  /* The branch by a value of `param`, PARAM_VALUES of them; NULL, all or one: not known yet. */
   struct TreeNode **by_param;
 } TreeNode;
 
@@ -54,7 +59,7 @@ typedef struct {
   TreeNode *root;
 } ClassGroup;
 
-/* The analysis of one tile, which stands for its class. */
+/* The analysis of one tile, which stands for its variant. */
 typedef struct {
   struct TileEnv env;
   const ClassGroup *group;
@@ -62,9 +67,20 @@ typedef struct {
   uint32_t *contents;        /* variables whose content the layout gives: index in s->globals */
 } ClassAnalysis;
 
-/* A value to compute, or, if that is none, content number `content` of the unit. */
-typedef struct { PoolId symbolic; uint32_t bytes, content; } BlobPart;
-typedef struct { BlobPart *parts; } ClassBlob;   /* stb_ds */
+/* A value that tiles have in their data. */
+typedef struct {
+  PoolId symbolic;
+  uint32_t param;          /* as in TreeNode */
+  PoolId *by_param;        /* stb_ds: what it is by a value of `param`; none: not known yet */
+} TileValue;
+/* A stretch of a tile's data: TileValue number `value`, or, if that is NO_VALUE, content number
+ * `content` of the unit. */
+typedef struct { uint32_t value; union { uint32_t bytes, content; } u; } BlobPart;
+/* The outcome of an analysis. */
+typedef struct {
+  BlobPart *parts;         /* stb_ds: the tiles' own data */
+  uint32_t class;
+} Variant;
 
 struct Classes {
   Session *session;
@@ -76,11 +92,17 @@ struct Classes {
    * parameter of its own: slower, but one class serves many tiles.  So arrays are whole unless
    * that makes too many groups. */
   bool splits_arrays;
-  ClassBlob *blobs;        /* by class */
+  Variant *variants;           /* stb_ds, and so the next two */
+  TileValue *values;
+  struct { uint32_t key; uint32_t value; } *value_of;      /* by PoolId.raw */
+  ClassTwins *twins;
   UnusedDecl *unused;          /* stb_ds maps; of a check alone */
   NotedNeeds noted;
   Sema *evaluator;         /* computes symbolic values */
   Arena *arena;
+  /* All analyses use them in turn, the second for the IR.  ir_arena NULL: the next analysis makes
+   * it. */
+  Arena *analysis_arena, *ir_arena;
   ClassTaker *take;
   void *context;           /* for it */
 };
@@ -91,7 +113,7 @@ typedef struct { ProgramKey key; uint32_t value; } UnitOfKey;
 
 static uint32_t add_unit(Classes *c, const LayoutTile *tile)
 {
-  arrput(c->units, ((TileUnit){.tile = tile, .class = IMAGE_NO_CLASS}));
+  arrput(c->units, ((TileUnit){.tile = tile, .variant = NO_VARIANT}));
   return (uint32_t)arrlenu(c->units) - 1;
 }
 
@@ -269,7 +291,7 @@ static bool leaf_differs(const Classes *c, const ClassGroup *g, uint32_t leaf)
 static TreeNode *new_node(Arena *arena)
 {
   TreeNode *node = arena_new(arena, TreeNode);
-  node->class = IMAGE_NO_CLASS;
+  node->variant = NO_VARIANT;
   return node;
 }
 
@@ -305,10 +327,50 @@ static void prepare_group(Classes *c, ClassGroup *g)
   }
 }
 
+/* ---- values ------------------------------------------------------------------------------ */
+
+/* False: it is of several parameters, or high. */
+static bool has_one_param(const Pool *pool, PoolId value, uint32_t *param)
+{
+  enum { HIGH = 8 };
+  if (!value_has_symbolic(pool, value))
+    return true;
+  PoolKey key = pool_key(pool, value);
+  if (key.kind != PK_SYMBOLIC || key.u.symbolic.sym == SYM_INIT ||
+      value_symbolic_height(pool, value) > HIGH)
+    return false;
+  if (key.u.symbolic.sym != SYM_PARAM)
+    return has_one_param(pool, key.u.symbolic.a, param) &&
+           has_one_param(pool, key.u.symbolic.b, param);
+  if (*param != NO_PARAM && *param != key.u.symbolic.index)
+    return false;
+  *param = key.u.symbolic.index;
+  return true;
+}
+
+/* The one parameter that a tree of operations is of; NO_PARAM: there are several, or it is high. */
+static uint32_t only_param(const Pool *pool, PoolId symbolic)
+{
+  uint32_t param = NO_PARAM;
+  return has_one_param(pool, symbolic, &param) ? param : NO_PARAM;
+}
+
+static uint32_t tile_value(Classes *c, PoolId symbolic)
+{
+  ptrdiff_t at = hmgeti(c->value_of, symbolic.raw);
+  if (at >= 0)
+    return c->value_of[at].value;
+  uint32_t index = (uint32_t)arrlenu(c->values);
+  TileValue value = {.symbolic = symbolic, .param = only_param(c->session->pool, symbolic)};
+  arrput(c->values, value);
+  hmput(c->value_of, symbolic.raw, index);
+  return index;
+}
+
 /* ---- one class --------------------------------------------------------------------------- */
 
 /* Per-tile data: the run-time words, then the stretches of initial data. */
-static void fill_slots(Sema *s, const ClassAnalysis *a, ClassBlob *blob)
+static void fill_slots(Classes *c, Sema *s, const ClassAnalysis *a, Variant *variant)
 {
   const struct TileEnv *env = &a->env;
   IrModule *m = s->ir;
@@ -319,23 +381,23 @@ static void fill_slots(Sema *s, const ClassAnalysis *a, ClassBlob *blob)
     IrType type = m->tile_params[i];
     m->tile_slots[m->n_tile_slots++] =
       (IrTileSlot){.is_param = true, .index = i, .bytes = ir_type_bytes(type), .type = type};
-    BlobPart part = {env->words[i], ir_type_bytes(type), 0};
-    arrput(blob->parts, part);
+    BlobPart part = {tile_value(c, env->words[i]), {ir_type_bytes(type)}};
+    arrput(variant->parts, part);
   }
   for (uint32_t i = 0; i < arrlenu(env->inits); i++) {
     const InitSlot *init = &env->inits[i];
     uint32_t bytes = type_bytes(s->pool, pool_type_of(s->pool, init->symbolic));
     m->tile_slots[m->n_tile_slots++] =
       (IrTileSlot){.index = init->global, .offset = init->offset, .bytes = bytes};
-    BlobPart part = {init->symbolic, bytes, 0};
-    arrput(blob->parts, part);
+    BlobPart part = {tile_value(c, init->symbolic), {bytes}};
+    arrput(variant->parts, part);
   }
   for (uint32_t i = 0; i < unit->tile->n_symbols; i++) {
     m->tile_slots[m->n_tile_slots++] =
       (IrTileSlot){.index = sema_global_ir(s, a->contents[i]).raw,
                    .bytes = unit->tile->symbols[i].size};
-    BlobPart part = {POOL(NONE), unit->tile->symbols[i].size, i};
-    arrput(blob->parts, part);
+    BlobPart part = {NO_VALUE, {i}};
+    arrput(variant->parts, part);
   }
 }
 
@@ -395,8 +457,8 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
   return true;
 }
 
-/* Puts the tiles' own data into `blob`. */
-static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
+/* Puts the tiles' own data into `variant`. */
+static bool analyse_program(Classes *c, Sema *s, ClassAnalysis *a, Variant *variant)
 {
   Diags *diags = s->diags;
   size_t errors = diags_errors_met(diags);
@@ -419,7 +481,7 @@ static bool analyse_program(Sema *s, ClassAnalysis *a, ClassBlob *blob)
   release_look_at_imports(s);
   if (diags_errors_met(diags) > errors)
     return false;
-  fill_slots(s, a, blob);
+  fill_slots(c, s, a, variant);
   lint_program(s);
   return diags_errors_met(diags) == errors;
 }
@@ -438,27 +500,55 @@ static void keep_local_colors(const MachineSetup *setup, ProgramClass *class)
   }
 }
 
-/* The class of the tile that `a` is for; what the analysis relied on is left in its `env`. */
-static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
+static Sema *begin_analysis(Classes *c, ClassAnalysis *a)
 {
   Session *session = c->session;
-  Sema *s = sema_create(session, c->arena, WHERE_TOP);
-  s->ir = ir_module_create(arena_create("a program"), session->options->arch,
-                           session->options->fp16);
+  if (!c->ir_arena)
+    c->ir_arena = arena_create("a program");
+  Sema *s = sema_create(session, c->analysis_arena, WHERE_TOP);
+  s->ir = ir_module_create(c->ir_arena, session->options->arch, session->options->fp16);
   s->layout = session->layout;
   s->tile = &a->env;
-  s->setup = setup_create(c->arena);
+  s->setup = setup_create(s->arena);
+  return s;
+}
+
+/* The number of the class, which is a new one if none has equal code. */
+static uint32_t add_class(Classes *c, ProgramClass *class)
+{
+  Programs *p = c->programs;
+  IrDigest digest = ir_digest(class->ir);
+  uint32_t number = class_twin_find(c->twins, p, class, digest);
+  if (number != IMAGE_NO_CLASS)
+    return number;
+  number = (uint32_t)arrlenu(p->classes);
+  class->fabric = fabric_uses_keep(class->fabric, c->arena);
+  if (c->take(c->context, class))
+    class_twin_add(c->twins, digest, number);
+  if (c->session->options->emit == EMIT_IR)
+    c->ir_arena = NULL;                     /* the IR is what is printed */
+  else
+    class->ir = NULL;
+  arrput(p->classes, *class);
+  return number;
+}
+
+/* The variant of the tile that `a` is for; what the analysis relied on is left in its `env`. */
+static bool add_variant(Classes *c, ClassAnalysis *a, uint32_t *index)
+{
+  Session *session = c->session;
+  Sema *s = begin_analysis(c, a);
   ProgramClass class;
   memset(&class, 0, sizeof class);   /* local_colors is compared as bytes */
-  class.ir = s->ir;
   class.source = source_path(session->sources, a->unit->tile->ast->file);
-  ClassBlob blob = {0};
-  bool ok = analyse_program(s, a, &blob);
+  Variant variant = {.class = IMAGE_NO_CLASS};
+  bool ok = analyse_program(c, s, a, &variant);
   lint_held_after_errors(s);
   lint_queue_colors(s);
   if (!s->is_refuted)
     lint_collect_needs(s, &c->noted);
   if (ok) {
+    class.ir = s->ir;
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
     for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
@@ -469,12 +559,12 @@ static bool add_class(Classes *c, ClassAnalysis *a, uint32_t *index)
   setup_destroy(s->setup);
   sema_destroy(s);
   if (ok)
-    c->take(c->context, &class);
-  else
-    program_class_drop_ir(&class);
-  *index = (uint32_t)arrlenu(c->programs->classes);
-  arrput(c->programs->classes, class);
-  arrput(c->blobs, blob);
+    variant.class = add_class(c, &class);
+  arena_reset(c->analysis_arena);
+  if (c->ir_arena)
+    arena_reset(c->ir_arena);
+  *index = (uint32_t)arrlenu(c->variants);
+  arrput(c->variants, variant);
   return ok;
 }
 
@@ -492,18 +582,26 @@ static TreeNode *branch_of(Classes *c, TreeNode *node, const TileUnit *unit)
   return at < 0 ? NULL : node->branches[at].value;
 }
 
+/* Is the parameter small on this tile, as coordinates are? */
+static bool param_is_small(const Classes *c, const TileUnit *unit, uint32_t param, uint32_t *value)
+{
+  int64_t number;
+  if (param == NO_PARAM || !pool_int_value(c->session->pool, unit->symbols[param], &number) ||
+      number < 0 || number >= PARAM_VALUES)
+    return false;
+  *value = (uint32_t)number;
+  return true;
+}
+
 /* The same, computed once per value of a parameter that is small where many tiles pass. */
 static TreeNode *find_branch(Classes *c, TreeNode *node, const TileUnit *unit)
 {
-  int64_t value;
-  if (node->param == NO_PARAM ||
-      !pool_int_value(c->session->pool, unit->symbols[node->param], &value) || value < 0 ||
-      value >= NODE_VALUES)
-    return branch_of(c, node, unit);
-  if (node->by_param == NULL && ++node->passed < NODE_IS_BUSY)
+  uint32_t value;
+  if (!param_is_small(c, unit, node->param, &value) ||
+      (node->by_param == NULL && ++node->passed < NODE_IS_BUSY))
     return branch_of(c, node, unit);
   if (node->by_param == NULL)
-    node->by_param = arena_many(c->arena, TreeNode *, NODE_VALUES);
+    node->by_param = arena_many(c->arena, TreeNode *, PARAM_VALUES);
   TreeNode **known = &node->by_param[value];
   if (*known == NULL)
     *known = branch_of(c, node, unit);
@@ -513,7 +611,7 @@ static TreeNode *find_branch(Classes *c, TreeNode *node, const TileUnit *unit)
 /* The leaf that the tile's parameters lead to, or NULL where the tree ends before one. */
 static const TreeNode *walk_tree(Classes *c, TreeNode *node, const TileUnit *unit)
 {
-  while (node && node->class == IMAGE_NO_CLASS) {
+  while (node && node->variant == NO_VARIANT) {
     if (pool_is_none(node->symbolic))
       return NULL;
     node = find_branch(c, node, unit);
@@ -521,38 +619,17 @@ static const TreeNode *walk_tree(Classes *c, TreeNode *node, const TileUnit *uni
   return node;
 }
 
-/* Finds the parameter that a tree of operations is of; false if there are several, or if the tree
- * is high. */
-static bool has_one_param(const Pool *pool, PoolId value, uint32_t *param)
-{
-  enum { HIGH = 8 };
-  if (!value_has_symbolic(pool, value))
-    return true;
-  PoolKey key = pool_key(pool, value);
-  if (key.kind != PK_SYMBOLIC || key.u.symbolic.sym == SYM_INIT ||
-      value_symbolic_height(pool, value) > HIGH)
-    return false;
-  if (key.u.symbolic.sym != SYM_PARAM)
-    return has_one_param(pool, key.u.symbolic.a, param) &&
-           has_one_param(pool, key.u.symbolic.b, param);
-  if (*param != NO_PARAM && *param != key.u.symbolic.index)
-    return false;
-  *param = key.u.symbolic.index;
-  return true;
-}
-
 static void set_expression(const Pool *pool, TreeNode *node, PoolId symbolic)
 {
-  uint32_t param = NO_PARAM;
   node->symbolic = symbolic;
-  node->param = has_one_param(pool, symbolic, &param) ? param : NO_PARAM;
+  node->param = only_param(pool, symbolic);
 }
 
-static void grow_tree(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t class)
+static void grow_tree(Classes *c, TreeNode *node, const struct TileEnv *env, uint32_t variant)
 {
   for (size_t i = 0; i < arrlenu(env->trace); i++) {
     const Forced *forced = &env->trace[i];
-    if (pool_is_none(node->symbolic) && node->class == IMAGE_NO_CLASS)
+    if (pool_is_none(node->symbolic) && node->variant == NO_VARIANT)
       set_expression(c->session->pool, node, forced->symbolic);
     if (!pool_eq(node->symbolic, forced->symbolic))
       ICE("equal outcomes led to different analyses");
@@ -565,7 +642,7 @@ static void grow_tree(Classes *c, TreeNode *node, const struct TileEnv *env, uin
       node = node->branches[at].value;
     }
   }
-  node->class = class;
+  node->variant = variant;
 }
 
 static void free_tree(TreeNode *node)
@@ -586,17 +663,17 @@ static ClassAnalysis analysis_of(const Classes *c, const ClassGroup *g, const Ti
   return (ClassAnalysis){.env = env, .group = g, .unit = unit};
 }
 
-static bool class_of_unit(Classes *c, ClassGroup *g, TileUnit *unit)
+static bool variant_of_unit(Classes *c, ClassGroup *g, TileUnit *unit)
 {
   const TreeNode *leaf = walk_tree(c, g->root, unit);
   if (leaf) {
-    unit->class = leaf->class;
+    unit->variant = leaf->variant;
     return true;
   }
   ClassAnalysis a = analysis_of(c, g, unit);
-  bool ok = add_class(c, &a, &unit->class);
+  bool ok = add_variant(c, &a, &unit->variant);
   if (ok)
-    grow_tree(c, g->root, &a.env, unit->class);
+    grow_tree(c, g->root, &a.env, unit->variant);
   tile_env_free(&a.env);
   return ok;
 }
@@ -615,133 +692,55 @@ static uint64_t value_bits(const Pool *pool, PoolId value)
 
 static bool write_blob(Classes *c, TileUnit *unit);
 
-/* A value of the class cannot be computed for this tile.  Perhaps the tile never uses it: it has no
- * turns of the loop around it, for instance.  So the analysis with the tile's own parameters, none
- * of them symbolic, either reports the expression or gives the tile a class of its own. */
-static bool give_own_class(Classes *c, TileUnit *unit)
+/* A value of the variant cannot be computed for this tile.  Perhaps the tile never uses it: it has
+ * no turns of the loop around it, for instance.  So the analysis with the tile's own parameters,
+ * none of them symbolic, either reports the expression or gives the tile a variant of its own. */
+static bool give_own_variant(Classes *c, TileUnit *unit)
 {
   ClassGroup alone = {.params = unit->tile->params};
   ClassAnalysis a = analysis_of(c, &alone, unit);
-  bool ok = add_class(c, &a, &unit->class);
+  bool ok = add_variant(c, &a, &unit->variant);
   tile_env_free(&a.env);
   return ok && write_blob(c, unit);
 }
 
+/* What a value is on the tile: computed once per value of a parameter that is small. */
+static PoolId value_on_unit(Classes *c, uint32_t index, const TileUnit *unit)
+{
+  TileValue *v = &c->values[index];
+  uint32_t at;
+  if (!param_is_small(c, unit, v->param, &at))
+    return outcome_of(c, v->symbolic, unit);
+  while (arrlenu(v->by_param) <= at)
+    arrput(v->by_param, POOL(NONE));
+  if (pool_is_none(v->by_param[at]))
+    v->by_param[at] = outcome_of(c, v->symbolic, unit);
+  return v->by_param[at];
+}
+
 static bool write_blob(Classes *c, TileUnit *unit)
 {
-  const ClassBlob *blob = &c->blobs[unit->class];
+  const Variant *variant = &c->variants[unit->variant];
   unit->blob_at = arrlenu(c->programs->blobs);
-  for (size_t i = 0; i < arrlenu(blob->parts); i++) {
-    if (pool_is_none(blob->parts[i].symbolic)) {
-      const LayoutSymbol *content = &unit->tile->symbols[blob->parts[i].content];
+  for (size_t i = 0; i < arrlenu(variant->parts); i++) {
+    BlobPart part = variant->parts[i];
+    if (part.value == NO_VALUE) {
+      const LayoutSymbol *content = &unit->tile->symbols[part.u.content];
       memcpy(arraddnptr(c->programs->blobs, content->size), content->bytes, content->size);
       continue;
     }
-    PoolId value = outcome_of(c, blob->parts[i].symbolic, unit);
+    PoolId value = value_on_unit(c, part.value, unit);
     if (pool_eq(value, POOL(POISON)))
-      return give_own_class(c, unit);
+      return give_own_variant(c, unit);
     uint64_t bits = value_bits(c->session->pool, value);
-    uint8_t *to = arraddnptr(c->programs->blobs, blob->parts[i].bytes);
-    for (uint32_t b = 0; b < blob->parts[i].bytes; b++)
+    uint8_t *to = arraddnptr(c->programs->blobs, part.u.bytes);
+    for (uint32_t b = 0; b < part.u.bytes; b++)
       to[b] = (uint8_t)(b < sizeof bits ? bits >> 8 * b : 0);
   }
   return true;
 }
 
-/* ---- sharing after code generation ------------------------------------------------------- */
-
-/* Two classes with the same content are one.  The content is an image with just that class, as
- * bytes, and the colors it configures itself. */
-static StrId content_of(Session *session, StrTable *contents, const ProgramClass *class)
-{
-  uint32_t tile_class = 0, tile_colors = 0;
-  uint64_t blob_at = 0;
-  static const uint8_t no_bytes[1];
-  ImageColorSet no_colors = {0};
-  uint32_t blob = class->code.image.tile_blob_bytes;
-  uint8_t *zeros = base_zeroed(blob, 1);
-  Image image = {
-    .arch = session->options->arch, .fp16 = session->options->fp16, .width = 1, .height = 1,
-    .fabric_width = 1, .fabric_height = 1, .channels = 1, .sdk = SDK_1_4,
-    .n_classes = 1, .classes = &class->code.image, .tile_class = &tile_class,
-    .tile_colors = &tile_colors, .tile_blob_at = &blob_at, .tile_blob_bytes = blob,
-    .tile_blobs = blob ? zeros : no_bytes, .n_color_sets = 1, .color_sets = &no_colors,
-  };
-  size_t length, colors = class->n_local_colors * sizeof *class->local_colors;
-  size_t all = colors + sizeof class->routed;
-  uint8_t *bytes = image_write(&image, &length);
-  bytes = base_realloc(bytes, length + all);
-  memcpy(bytes + length, class->local_colors, colors);
-  memcpy(bytes + length + colors, &class->routed, sizeof class->routed);
-  StrId id = str_intern(contents, (const char *)bytes, length + all);
-  free(bytes);
-  free(zeros);
-  return id;
-}
-
-static uint64_t add_to_summary(uint64_t sum, uint16_t word)
-{
-  enum { FACTOR = 0x01000193 };            /* of the hash of Fowler, Noll and Vo */
-  return (sum ^ word) * FACTOR;
-}
-
-/* Classes with the same content have the same summary: the whole content of a class, which takes
- * far longer to make, is needed only where a summary comes twice. */
-static uint64_t summary_of(const ProgramClass *class)
-{
-  const ImageClass *image = &class->code.image;
-  uint64_t sum = image->n_segments;
-  for (uint32_t i = 0; i < image->code_words; i++)
-    sum = add_to_summary(sum, image->code[i]);
-  for (uint32_t i = 0; i < MAX_COLORS; i++)
-    sum = add_to_summary(sum, image->data_queue[i]);
-  for (uint32_t i = 0; i < image->n_dsrs; i++)
-    for (uint32_t w = 0; w < ARRAY_COUNT(image->dsrs[i].words); w++)
-      sum = add_to_summary(sum, image->dsrs[i].words[w]);
-  return sum;
-}
-
-typedef struct { uint64_t key; uint32_t value; } CountBySummary;   /* of an stb_ds map */
-
-static CountBySummary *count_summaries(const Programs *p)
-{
-  CountBySummary *counts = NULL;
-  for (size_t i = 0; i < arrlenu(p->classes); i++) {
-    uint64_t key = summary_of(&p->classes[i]);
-    ptrdiff_t at = hmgeti(counts, key);
-    hmput(counts, key, at < 0 ? 1 : counts[at].value + 1);
-  }
-  return counts;
-}
-
-static void share_classes(Classes *c)
-{
-  Programs *p = c->programs;
-  StrTable *contents = strtable_create();
-  uint32_t n = (uint32_t)arrlenu(p->classes), kept = 0;
-  uint32_t *renamed = arena_many(c->arena, uint32_t, n + 1);
-  struct { uint32_t key; uint32_t value; } *map = NULL;
-  CountBySummary *counts = count_summaries(p);
-  for (uint32_t i = 0; i < n; i++) {
-    if (hmget(counts, summary_of(&p->classes[i])) > 1) {
-      uint32_t id = content_of(c->session, contents, &p->classes[i]).raw;
-      ptrdiff_t at = hmgeti(map, id);
-      if (at >= 0) {
-        renamed[i] = map[at].value;
-        continue;
-      }
-      hmput(map, id, kept);
-    }
-    p->classes[kept] = p->classes[i];
-    renamed[i] = kept++;
-  }
-  hmfree(counts);
-  arrsetlen(p->classes, kept);
-  for (size_t u = 0; u < arrlenu(c->units); u++)
-    c->units[u].class = renamed[c->units[u].class];
-  hmfree(map);
-  strtable_destroy(contents);
-}
+/* ---- the grid ----------------------------------------------------------------------------- */
 
 static void fill_grid(Classes *c)
 {
@@ -755,67 +754,9 @@ static void fill_grid(Classes *c)
     if (c->unit_of_tile[t] == NO_UNIT)
       continue;
     const TileUnit *unit = &c->units[c->unit_of_tile[t]];
-    p->tile_class[t] = unit->class;
+    p->tile_class[t] = c->variants[unit->variant].class;
     p->tile_blob_at[t] = unit->blob_at;
   }
-}
-
-/* False after reporting that the program asks for a filter that the tile has not. */
-static bool has_its_filters(Session *session, const ProgramClass *class, uint32_t tile)
-{
-  const LayoutResult *l = session->layout;
-  for (uint8_t c = 0; c < MAX_COLORS; c++) {
-    if (class->filter_spans[c].off == 0 ||
-        color_set_has_filter(l->colors, l->tile_sets[tile], c))
-      continue;
-    diag_no_filter(session->diags, class->filter_spans[c], (unsigned)c, tile % l->width,
-                   tile / l->width);
-    return false;
-  }
-  return true;
-}
-
-/* Colors that the program gives routes while it runs have none before. */
-static void add_routed_colors(LayoutResult *l, uint32_t routed, uint32_t *set)
-{
-  ImageColorConfig config;
-  memset(&config, 0, sizeof config);   /* configurations are compared as bytes */
-  config.positions[0].valid = true;
-  for (uint8_t c = 0; routed >> c; c++) {
-    Span first;
-    if (routed >> c & 1)
-      color_set_add(l->colors, *set, c, color_config_intern(l->colors, &config), (Span){0, 0}, set,
-                    &first);
-  }
-}
-
-/* Each tile's set is the layout's plus what its program configures itself. */
-static bool add_local_colors(Session *session, const Programs *programs)
-{
-  LayoutResult *l = session->layout;
-  bool ok = true;
-  for (uint32_t t = 0; ok && t < l->width * l->height; t++) {
-    if (programs->tile_class[t] == IMAGE_NO_CLASS)
-      continue;
-    const ProgramClass *class = &programs->classes[programs->tile_class[t]];
-    for (uint32_t i = 0; i < class->n_local_colors; i++) {
-      Span first;
-      ImageColorUse use = class->local_colors[i];
-      if (color_set_add(l->colors, l->tile_sets[t], use.color, use.config, class->local_spans[i],
-                        &l->tile_sets[t], &first)) {
-        ok &= color_set_fits(session, l->colors, l->tile_sets[t], use.config, t % l->width,
-                             t / l->width, class->local_spans[i]);
-        continue;
-      }
-      diag_color_config_twice(session->diags, class->local_spans[i], (unsigned)use.color,
-                              t % l->width, t / l->width);
-      diag_first_here(session->diags, first);
-      ok = false;
-    }
-    add_routed_colors(l, class->routed, &l->tile_sets[t]);
-    ok = ok && has_its_filters(session, class, t);
-  }
-  return ok;
 }
 
 static void classes_free(Classes *c)
@@ -825,11 +766,15 @@ static void classes_free(Classes *c)
     if (c->groups[i].root)
       free_tree(c->groups[i].root);
   }
-  for (size_t i = 0; i < arrlenu(c->blobs); i++)
-    arrfree(c->blobs[i].parts);
+  for (size_t i = 0; i < arrlenu(c->variants); i++)
+    arrfree(c->variants[i].parts);
   arrfree(c->units);
   arrfree(c->groups);
-  arrfree(c->blobs);
+  for (size_t i = 0; i < arrlenu(c->values); i++)
+    arrfree(c->values[i].by_param);
+  arrfree(c->variants);
+  arrfree(c->values);
+  hmfree(c->value_of);
   hmfree(c->unused);
   hmfree(c->noted.data);
   hmfree(c->noted.local);
@@ -848,7 +793,7 @@ static bool find_all(Classes *c)
     for (size_t u = 0; u < arrlenu(g->units); u++) {
       TileUnit *unit = &c->units[g->units[u]];
       session_show_phase(c->session);
-      if (class_of_unit(c, g, unit) && write_blob(c, unit))
+      if (variant_of_unit(c, g, unit) && write_blob(c, unit))
         continue;
       ok = false;
       break;
@@ -864,36 +809,43 @@ bool classes_find(Session *session, Programs *programs, ClassTaker *take, void *
                  .context = context};
   programs->discovery = c;
   c->evaluator = sema_create(session, session->arena, WHERE_COMPTIME);
+  c->analysis_arena = arena_create("an analysis");
+  c->twins = class_twins_create(c->arena);
   collect_units(c);
   form_groups(c);
   bool ok = find_all(c);
   lint_report_unused(session->diags, c->unused);
   lint_report_needs(session->diags, &c->noted);
   sema_destroy(c->evaluator);
+  arena_destroy(c->analysis_arena);
+  arena_destroy(c->ir_arena);
+  class_twins_destroy(c->twins);
   return ok;
+}
+
+static void rename_classes(Classes *c, uint32_t *renamed)
+{
+  for (size_t i = 0; i < arrlenu(c->variants); i++)
+    if (c->variants[i].class != IMAGE_NO_CLASS)
+      c->variants[i].class = renamed[c->variants[i].class];
+  free(renamed);
 }
 
 bool classes_settle(Session *session, Programs *programs)
 {
   Classes *c = programs->discovery;
   if (session->options->emit != EMIT_IR)
-    share_classes(c);
+    rename_classes(c, classes_share(session, programs));
   fill_grid(c);
   layout_check_exports(session);
-  return add_local_colors(session, programs) && fabric_check(session, programs);
-}
-
-void program_class_drop_ir(ProgramClass *class)
-{
-  if (class->ir)
-    arena_destroy(class->ir->arena);
-  class->ir = NULL;
+  return class_colors_add(session, programs) && fabric_check(session, programs);
 }
 
 void programs_free(Programs *programs)
 {
   for (size_t i = 0; i < arrlenu(programs->classes); i++)
-    program_class_drop_ir(&programs->classes[i]);
+    if (programs->classes[i].ir)
+      arena_destroy(programs->classes[i].ir->arena);
   if (programs->discovery)
     classes_free(programs->discovery);
   arrfree(programs->classes);

@@ -94,9 +94,8 @@ static uint32_t fifo_state_global(Sema *s, uint32_t buffer, int64_t offset, cons
 {
   const uint32_t words = FIFO_STATE_WORDS;
   IrGlobalId buffer_ir = sema_global_ir(s, buffer);
-  IrGlobalId id = ir_global_add(s->ir, arena_printf(s->arena, "fifo%u",
-                                                    (unsigned)arrlenu(s->setup->fifos)),
-                                2 * words, 2);
+  const char *name = arena_printf(s->arena, "fifo%u", (unsigned)arrlenu(s->setup->fifos));
+  IrGlobalId id = ir_global_add(s->ir, sema_keep_text(s, name), 2 * words, 2);
   IrGlobal *g = &s->ir->globals[id.raw];
   g->init = arena_many(s->ir->arena, uint8_t, 2 * words);
   put_word(g->init, STATE_CAPACITY, (uint16_t)fifo->capacity);

@@ -560,14 +560,16 @@ static IrFuncId entered_func(Sema *s, uint32_t func)
 static IrFuncId rotating_task(Sema *s, const TaskSlot *slot)
 {
   IrModule *m = s->ir;
-  const char *name = arena_printf(s->arena, "%s.rotating", sema_text(s, slot->name));
+  const char *name = sema_keep_text(s, arena_printf(s->arena, "%s.rotating",
+                                                    sema_text(s, slot->name)));
   IrFuncId main_func = sema_func_ir(s, slot->func), other = sema_func_ir(s, slot->alternate - 1);
   m->funcs[main_func.raw].is_task = m->funcs[other.raw].is_task = false;
   uint32_t n = m->funcs[main_func.raw].n_params;
   IrFuncId id = ir_func_add(m, name, IRT_VOID, m->funcs[main_func.raw].params, n);
   m->funcs[id.raw].is_task = m->funcs[id.raw].address_taken = true;
   m->funcs[id.raw].loc = m->funcs[main_func.raw].loc;
-  IrGlobalId counter = ir_global_add(m, arena_printf(s->arena, "%s.runs", name), 2, 2);
+  const char *runs_name = sema_keep_text(s, arena_printf(s->arena, "%s.runs", name));
+  IrGlobalId counter = ir_global_add(m, runs_name, 2, 2);
   m->globals[counter.raw].init = arena_many(m->arena, uint8_t, 2);
   memcpy(m->globals[counter.raw].init, (uint8_t[]){(uint8_t)slot->init, slot->init >> 8}, 2);
   IrBuilder b = {.module = m, .func = id, .loc = m->funcs[id.raw].loc};

@@ -13,6 +13,11 @@ const char *sema_text(const Sema *s, StrId name)
   return str_text(s->session->names, name);
 }
 
+const char *sema_keep_text(const Sema *s, const char *text)
+{
+  return sema_text(s, sema_name(s, text));
+}
+
 bool sema_is_library(const Sema *s, uint32_t module)
 {
   bool is_module = module < arrlenu(s->modules);    /* values of tile classes are in none */

@@ -543,6 +543,8 @@ Operand sema_pointer_of(Sema *s, Operand o, Span span);
 
 StrId sema_name(const Sema *s, const char *text);
 const char *sema_text(const Sema *s, StrId name);
+/* The same text with the life of the session: a name of the IR, which the image names, too. */
+const char *sema_keep_text(const Sema *s, const char *text);
 const Machine *sema_machine(const Sema *s);
 /* Is the module one of the standard library, which serves both machines and programs of all
  * releases?  Files of import paths are the program's own. */

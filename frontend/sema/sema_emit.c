@@ -32,7 +32,7 @@ static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
   uint32_t n = 0;
   bool is_taken = pair_get(&s->own->ir_names, id.raw, &n);
   pair_put(&s->own->ir_names, id.raw, ++n);
-  return is_taken ? arena_printf(s->arena, "%s.%u", text, n) : text;
+  return sema_keep_text(s, is_taken ? arena_printf(s->arena, "%s.%u", text, n) : text);
 }
 
 static bool is_symbol(const char *text)
@@ -180,7 +180,7 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global)
     s->globals[global].section = sema_section(s, g.decl_module, node->linksection);
   IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
   IrGlobal *out = &s->ir->globals[ir.raw];
-  out->type = type_text(s->pool, s->arena, g.type);
+  out->type = sema_keep_text(s, type_text(s->pool, s->arena, g.type));
   out->debug_type = debug_type_of(s->session->debug_types, g.type);
   out->is_const = d == NULL || d->kind != DECL_VAR;
   if (d != NULL)
@@ -429,13 +429,13 @@ static void fill_global(Sema *s, uint32_t index)
   if (pool_is_none(g.init) || size == 0 || size > PE_MEM_BYTES)
     return;                       /* too large: code generation says by how much */
   Data d = {.s = s, .global = g.ir.raw, .size = size, .span = g.span};
-  d.bytes = arena_alloc(s->arena, size, 8);
+  d.bytes = arena_alloc(s->ir->arena, size, 8);
   put_value(&d, 0, g.init, g.type);
   IrGlobal *out = &s->ir->globals[g.ir.raw];
   out->init = is_all_zero(d.bytes, size) && arrlenu(d.relocs) == 0 ? NULL : d.bytes;
   out->n_relocs = (uint32_t)arrlenu(d.relocs);
   if (out->n_relocs > 0) {
-    out->relocs = arena_many(s->arena, IrReloc, out->n_relocs);
+    out->relocs = arena_many(s->ir->arena, IrReloc, out->n_relocs);
     memcpy(out->relocs, d.relocs, out->n_relocs * sizeof *out->relocs);
   }
   out->extent = pointer_extent(s, g.init);

@@ -372,7 +372,8 @@ static IrFuncId division_func(Sema *s, BinaryOp op, PoolId type)
   for (uint32_t f = 0; f < s->ir->n_funcs; f++)
     if (strcmp(s->ir->funcs[f].name, name) == 0)
       return (IrFuncId){f};
-  IrFuncId id = ir_func_add(s->ir, name, IRT_VOID, params, ARRAY_COUNT(params));
+  IrFuncId id = ir_func_add(s->ir, sema_keep_text(s, name), IRT_VOID, params,
+                            ARRAY_COUNT(params));
   s->ir->funcs[id.raw].inlining = IR_INLINING_NEVER;
   s->ir->funcs[id.raw].loc = s->b.loc;
   IrBuilder caller = s->b;
