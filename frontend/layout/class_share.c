@@ -29,13 +29,12 @@ static bool has_same_colors(const ProgramClass *a, const ProgramClass *b)
          memcmp(a->local_colors, b->local_colors, sizeof a->local_colors) == 0;
 }
 
-uint32_t class_twin_find(const ClassTwins *twins, const Programs *programs,
-                         const ProgramClass *class, IrDigest digest)
+uint32_t class_twin_find(ClassTwins *twins, const Programs *programs, const ProgramClass *class,
+                         IrDigest digest)
 {
-  ClassOfDigest *map = twins->by_digest;
-  ptrdiff_t at = hmgeti(map, digest);
-  bool is_twin = at >= 0 && has_same_colors(&programs->classes[map[at].value], class);
-  return is_twin ? map[at].value : IMAGE_NO_CLASS;
+  ptrdiff_t at = hmgeti(twins->by_digest, digest);
+  uint32_t known = at >= 0 ? twins->by_digest[at].value : IMAGE_NO_CLASS;
+  return at >= 0 && has_same_colors(&programs->classes[known], class) ? known : IMAGE_NO_CLASS;
 }
 
 void class_twin_add(ClassTwins *twins, IrDigest digest, uint32_t class)

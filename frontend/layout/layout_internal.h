@@ -20,8 +20,8 @@ ClassTwins *class_twins_create(Arena *arena);
 void class_twins_destroy(ClassTwins *twins);
 /* The class that has been compiled of the same IR and configures the same colors; IMAGE_NO_CLASS:
  * there is none. */
-uint32_t class_twin_find(const ClassTwins *twins, const Programs *programs,
-                         const ProgramClass *class, IrDigest digest);
+uint32_t class_twin_find(ClassTwins *twins, const Programs *programs, const ProgramClass *class,
+                         IrDigest digest);
 void class_twin_add(ClassTwins *twins, IrDigest digest, uint32_t class);
 /* Joins classes with equal code; the new number of each class that there was (free). */
 uint32_t *classes_share(Session *session, Programs *programs);
