@@ -121,7 +121,7 @@ static uint16_t func_address(const Cg *cg, uint32_t func)
 static void put_tasks(const Cg *cg, ImageClass *image)
 {
   const IrModule *m = cg->given;
-  ImageTask *tasks = arena_many(cg->arena, ImageTask, m->n_tasks + 1);
+  ImageTask *tasks = arena_many(cg->kept, ImageTask, m->n_tasks + 1);
   for (uint32_t i = 0; i < m->n_tasks; i++) {
     const IrTask *t = &m->tasks[i];
     tasks[i] = (ImageTask){func_address(cg, t->func.raw), t->kind, t->id, t->arguments,
@@ -141,7 +141,7 @@ static void put_tasks(const Cg *cg, ImageClass *image)
 static void put_dsrs(Cg *cg, ImageClass *image)
 {
   const IrModule *m = cg->given;
-  ImageDsr *dsrs = arena_many(cg->arena, ImageDsr, m->n_dsrs);
+  ImageDsr *dsrs = arena_many(cg->kept, ImageDsr, m->n_dsrs);
   for (uint32_t i = 0; i < m->n_dsrs; i++) {
     const IrDsrInit *d = &m->dsrs[i];
     PoolDesc desc = {.global = d->desc.global.raw};
@@ -158,7 +158,7 @@ static void put_dsrs(Cg *cg, ImageClass *image)
 static void put_bindings(const Cg *cg, ImageClass *image)
 {
   const IrModule *m = cg->given;
-  ImageBinding *list = arena_many(cg->arena, ImageBinding, m->n_bindings);
+  ImageBinding *list = arena_many(cg->kept, ImageBinding, m->n_bindings);
   for (uint32_t i = 0; i < m->n_bindings; i++) {
     const IrBinding *b = &m->bindings[i];
     uint32_t address = b->is_func ? func_address(cg, cg->stubs[i]) : cg->globals[b->target].address;
@@ -179,7 +179,7 @@ static void put_setup(const Cg *cg, ImageClass *image)
   memcpy(image->output, m->output, sizeof image->output);
   memcpy(image->data_queue, m->data_queue, sizeof image->data_queue);
   image->n_configs = m->n_configs;
-  ImageConfig *configs = arena_many(cg->arena, ImageConfig, m->n_configs);
+  ImageConfig *configs = arena_many(cg->kept, ImageConfig, m->n_configs);
   if (m->n_configs)
     memcpy(configs, m->configs, sizeof *configs * m->n_configs);
   image->configs = configs;
@@ -248,13 +248,14 @@ static void free_all(Cg *cg)
 bool codegen_module(const IrModule *m, const CodegenOptions *options, const SourceMap *sources,
                     Arena *arena, Diags *diags, CodegenResult *result)
 {
-  Cg cg = {.given = m, .work = working_copy(m, arena), .options = options, .sources = sources,
-           .machine = machine_get(m->arch), .arena = arena, .diags = diags,
+  Arena *scratch = arena_create("code of a module");
+  Cg cg = {.given = m, .work = working_copy(m, scratch), .options = options, .sources = sources,
+           .machine = machine_get(m->arch), .arena = scratch, .kept = arena, .diags = diags,
            .launch_args = IR_NO_ID, .start = IR_NO_ID};
   prepare_launch(&cg);
-  cg.globals = arena_many(arena, Placement, cg.work->n_globals);
-  cg.tile_params = arena_many(arena, Placement, m->n_tile_params);
-  cg.stubs = arena_many(arena, uint32_t, m->n_bindings);
+  cg.globals = arena_many(scratch, Placement, cg.work->n_globals);
+  cg.tile_params = arena_many(scratch, Placement, m->n_tile_params);
+  cg.stubs = arena_many(scratch, uint32_t, m->n_bindings);
   dsr_plan(&cg);
   add_roots(&cg);
   for (size_t i = 0; i < arrlenu(cg.funcs); i++)   /* grows */
@@ -269,5 +270,6 @@ bool codegen_module(const IrModule *m, const CodegenOptions *options, const Sour
     make_image(&cg, result);
   ok = ok && !cg.failed;
   free_all(&cg);
+  arena_destroy(scratch);
   return ok;
 }

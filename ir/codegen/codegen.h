@@ -202,7 +202,8 @@ typedef struct {
   const CodegenOptions *options;
   const SourceMap *sources;
   const Machine *machine;
-  Arena *arena;
+  Arena *arena;            /* gone after the module */
+  Arena *kept;             /* what the image refers to */
   Diags *diags;
   bool failed;
   MFunc **funcs;           /* stb_ds, in the order they were first needed */

@@ -202,7 +202,7 @@ static void put_assert(Emitter *e, uint32_t pc, IrLocId loc)
   const char *text = source_text(e->cg->sources, file, &length);
   if (start >= length || span.len > length - start)
     return;
-  const char *condition = condition_of(e->cg->arena, text + start, span.len);
+  const char *condition = condition_of(e->cg->kept, text + start, span.len);
   if (condition)
     arrput(e->asserts, ((ImageAssert){(uint16_t)pc, condition}));
 }
@@ -280,20 +280,20 @@ static void put_symbols(const Cg *cg, ImageClass *image)
 {
   const IrModule *m = cg->work;
   uint32_t n = 0;
-  ImageSymbol *list = arena_many(cg->arena, ImageSymbol, m->n_globals + arrlenu(cg->funcs) +
-                                                           arrlenu(cg->pool) + m->n_tile_params);
+  ImageSymbol *list = arena_many(cg->kept, ImageSymbol, m->n_globals + arrlenu(cg->funcs) +
+                                                          arrlenu(cg->pool) + m->n_tile_params);
   for (uint32_t i = 0; i < m->n_globals; i++)
     if (cg->globals[i].needed)
       list[n++] = (ImageSymbol){m->globals[i].name, (uint16_t)cg->globals[i].address,
                                 m->globals[i].bytes, text_or_empty(m->globals[i].type), false,
                                 m->globals[i].unset};
   for (size_t i = 0; i < arrlenu(cg->pool); i++)
-    list[n++] = (ImageSymbol){arena_printf(cg->arena, "<descriptor>.%zu", i),
+    list[n++] = (ImageSymbol){arena_printf(cg->kept, "<descriptor>.%zu", i),
                               (uint16_t)cg->pool[i].address, 2 * cg->pool[i].n_words, "", false,
                               false};
   for (uint32_t i = 0; i < m->n_tile_params; i++)
     if (cg->tile_params[i].needed)
-      list[n++] = (ImageSymbol){arena_printf(cg->arena, "<tile parameter>.%u", i),
+      list[n++] = (ImageSymbol){arena_printf(cg->kept, "<tile parameter>.%u", i),
                                 (uint16_t)cg->tile_params[i].address,
                                 ir_type_bytes(m->tile_params[i]), "", false, false};
   for (size_t i = 0; i < arrlenu(cg->funcs); i++)
@@ -309,7 +309,7 @@ static void put_symbol_types(const Cg *cg, ImageClass *image)
   const IrModule *m = cg->work;
   if (!cg->options->debug)
     return;
-  uint32_t *types = arena_many(cg->arena, uint32_t, image->n_symbols), n = 0;
+  uint32_t *types = arena_many(cg->kept, uint32_t, image->n_symbols), n = 0;
   for (uint32_t i = 0; i < m->n_globals; i++)
     if (cg->globals[i].needed)
       types[n++] = m->globals[i].debug_type;
@@ -317,10 +317,10 @@ static void put_symbol_types(const Cg *cg, ImageClass *image)
   image->symbol_types = types;
 }
 
-/* Copies an stb_ds array into the arena and frees it. */
+/* Copies an stb_ds array into the arena that stays and frees it. */
 #define KEEP(cg, field, count, type, array)                                                     \
   do {                                                                                          \
-    type *kept_ = arena_many((cg)->arena, type, arrlenu(array));                                \
+    type *kept_ = arena_many((cg)->kept, type, arrlenu(array));                                \
     if (arrlenu(array))                                                                         \
       memcpy(kept_, (array), sizeof *(array) * arrlenu(array));                                 \
     (count) = (uint32_t)arrlenu(array);                                                         \

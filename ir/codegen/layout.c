@@ -253,7 +253,7 @@ static void find_segments(const Cg *cg, const uint8_t *memory, uint32_t at, uint
     for (uint32_t i = at; i < end && i - last <= SEGMENT_GAP_BYTES; i++)
       last = memory[i] ? i : last;
     uint32_t bytes = last + 1 - at;
-    uint8_t *data = arena_many(cg->arena, uint8_t, bytes);
+    uint8_t *data = arena_many(cg->kept, uint8_t, bytes);
     memcpy(data, memory + at, bytes);
     arrput(*list, ((ImageSegment){(uint16_t)at, (uint16_t)bytes, data}));
     at = last + 1;
@@ -267,7 +267,7 @@ static void make_segments(const Cg *cg, const uint8_t *memory, ImageClass *image
   find_segments(cg, memory, 0, before, &list);
   find_segments(cg, memory, cg->code_address + cg->code_bytes, cg->data_end, &list);
   image->n_segments = (uint32_t)arrlenu(list);
-  ImageSegment *segments = arena_many(cg->arena, ImageSegment, image->n_segments);
+  ImageSegment *segments = arena_many(cg->kept, ImageSegment, image->n_segments);
   if (list)
     memcpy(segments, list, sizeof *list * arrlenu(list));
   image->segments = segments;
@@ -277,7 +277,7 @@ static void make_segments(const Cg *cg, const uint8_t *memory, ImageClass *image
 static void make_tile_slots(const Cg *cg, ImageClass *image)
 {
   const IrModule *m = cg->work;
-  ImageTileSlot *slots = arena_many(cg->arena, ImageTileSlot, m->n_tile_slots);
+  ImageTileSlot *slots = arena_many(cg->kept, ImageTileSlot, m->n_tile_slots);
   uint32_t n = 0, offset = 0;
   for (uint32_t i = 0; i < m->n_tile_slots; i++) {
     const IrTileSlot *s = &m->tile_slots[i];

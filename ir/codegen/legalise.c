@@ -426,7 +426,7 @@ uint32_t cg_launch_stub(Cg *cg, uint32_t func)
   const IrFunc *f = &cg->work->funcs[func];
   IrType *types = f->params;
   uint32_t n = f->n_params;
-  const char *name = arena_printf(cg->arena, "<launch>.%s", f->name);
+  const char *name = arena_printf(cg->kept, "<launch>.%s", f->name);
   IrLocId loc = f->loc;
   Maker k = make_func(cg, name, IRT_VOID, NULL, 0);
   cg->work->funcs[k.func].loc = loc;

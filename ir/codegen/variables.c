@@ -379,7 +379,7 @@ static bool emit_local(const VariableEmitter *e, const MFunc *mf, const IrLocal 
   if (home == NO_HOME || !home_place(mf, &mf->homes[home], &where))
     return true;
   const CodeRange *found = ranges_of_home(held, mf, home);
-  DebugRange *ranges = arena_many(e->cg->arena, DebugRange, arrlenu(found));
+  DebugRange *ranges = arena_many(e->cg->kept, DebugRange, arrlenu(found));
   for (size_t i = 0; i < arrlenu(found); i++) {
     ranges[i] = where;
     ranges[i].first = found[i].first;
@@ -393,7 +393,7 @@ static bool emit_local(const VariableEmitter *e, const MFunc *mf, const IrLocal 
 static void emit_locals(const VariableEmitter *e, const MFunc *mf, DebugFunction *out)
 {
   Arena *scratch = arena_create("variables");
-  DebugLocal *locals = arena_many(e->cg->arena, DebugLocal, mf->ir->n_locals);
+  DebugLocal *locals = arena_many(e->cg->kept, DebugLocal, mf->ir->n_locals);
   uint32_t *homes = find_homes(e->cg, mf);
   HomeRanges held = find_ranges(mf, scratch);
   forget_repeated(e, mf, homes);
@@ -407,7 +407,7 @@ static void emit_locals(const VariableEmitter *e, const MFunc *mf, DebugFunction
 
 static void emit_held(const VariableEmitter *e, const MFunc *mf, DebugFunction *out)
 {
-  uint32_t *held = arena_many(e->cg->arena, uint32_t, mf->ir->n_held);
+  uint32_t *held = arena_many(e->cg->kept, uint32_t, mf->ir->n_held);
   for (uint32_t i = 0; i < mf->ir->n_held; i++)
     if (e->cg->globals[mf->ir->held[i]].needed)
       held[out->n_held++] = cg_symbol_of(e->cg, mf->ir->held[i]);
@@ -419,7 +419,7 @@ void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass 
 {
   VariableEmitter e = {cg, inlined, context};
   uint32_t n = (uint32_t)arrlenu(cg->funcs);
-  DebugFunction *functions = arena_many(cg->arena, DebugFunction, n);
+  DebugFunction *functions = arena_many(cg->kept, DebugFunction, n);
   for (uint32_t i = 0; i < n; i++) {
     const MFunc *mf = cg->funcs[i];
     functions[i] = (DebugFunction){.symbol = image->n_symbols - n + i,
