@@ -2,7 +2,7 @@
  * variables for debuggers, so that the same code is made of them.
  *
  * It stands for the module alone, since a layout may make thousands of them: what it is compared
- * with is gone.  So it is SipHash-2-4 with a result of 128 bits, of a constant key: unlike simpler
+ * with is gone.  So it is SipHash-1-3 with a result of 128 bits, of a constant key: unlike simpler
  * hashes it has no structure that programs could meet by accident.  The hash takes words of 64
  * bits; every list and text begins with its length. */
 #include "ir/ir.h"
@@ -31,7 +31,7 @@ static void mix_rounds(Hash *h, unsigned rounds)
   }
 }
 
-enum { ROUNDS = 2, LAST_ROUNDS = 4, WIDE_RESULT = 0xee, FIRST_END = 0xee, SECOND_END = 0xdd };
+enum { ROUNDS = 1, LAST_ROUNDS = 3, WIDE_RESULT = 0xee, FIRST_END = 0xee, SECOND_END = 0xdd };
 
 static void hash_begin(Hash *h)
 {
@@ -86,11 +86,12 @@ static void add_text(Hash *h, const char *text)
 
 static void add_span(Hash *h, Span span) { add_two(h, span.off, span.len); }
 
-static void add_values(Hash *h, const IrValue *values, uint32_t n)
+/* `before`: stands with the count. */
+static void add_values(Hash *h, uint32_t before, const IrValue *values, uint32_t n)
 {
-  add_word(h, n);
-  for (uint32_t i = 0; i < n; i++)
-    add_word(h, values[i].raw);
+  add_two(h, before, n);
+  for (uint32_t i = 0; i < n; i += 2)
+    add_two(h, values[i].raw, i + 1 < n ? values[i + 1].raw : 0);
 }
 
 static uint64_t action_bits(Action a)
@@ -136,8 +137,7 @@ static void add_insn(Hash *h, const IrInsn *insn)
   add_word(h, insn->op | (uint64_t)insn->type << 8 | (uint64_t)insn->field << 16 |
            (uint64_t)insn->dead << 24 | (uint64_t)insn->loc.raw << 32);
   add_word(h, insn->imm);
-  add_word(h, insn->aux);
-  add_values(h, insn->args, insn->n_args);
+  add_values(h, insn->aux, insn->args, insn->n_args);
   switch ((int)insn->op) {
   case IR_global_addr: add_word(h, insn->u.global.raw); break;
   case IR_func_addr: case IR_call: add_word(h, insn->u.func.raw); break;
@@ -147,8 +147,8 @@ static void add_insn(Hash *h, const IrInsn *insn)
   default: break;
   }
   for (uint32_t i = 0; i < ir_target_count(insn); i++) {
-    add_word(h, insn->u.targets[i].block.raw);
-    add_values(h, insn->u.targets[i].args, insn->u.targets[i].n_args);
+    const IrTarget *target = &insn->u.targets[i];
+    add_values(h, target->block.raw, target->args, target->n_args);
   }
 }
 
@@ -176,8 +176,8 @@ static void add_func(Hash *h, const IrFunc *f)
     add_insn(h, &f->insns[i]);
   add_two(h, f->n_blocks, f->n_allocas);
   for (uint32_t i = 0; i < f->n_blocks; i++) {
-    add_values(h, f->blocks[i].params, f->blocks[i].n_params);
-    add_values(h, f->blocks[i].insns, f->blocks[i].n_insns);
+    add_values(h, i, f->blocks[i].params, f->blocks[i].n_params);
+    add_values(h, i, f->blocks[i].insns, f->blocks[i].n_insns);
   }
   add_word(h, f->n_locals);
   for (uint32_t i = 0; i < f->n_locals; i++)
