@@ -58,23 +58,25 @@ void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved)
 
 static uint32_t newest_local(const Sema *s, StrId name)
 {
-  uint32_t place = 0;
-  pair_get(&s->own->newest, name.raw, &place);
-  return place;
+  return name.raw < arrlenu(s->own->newest) ? s->own->newest[name.raw] : 0;
 }
 
-static void push_local(Sema *s, Local local)
+static void set_newest(Sema *s, StrId name, uint32_t place)
 {
-  local.hidden = newest_local(s, local.name);
-  arrput(s->own->locals, local);
-  pair_put(&s->own->newest, local.name.raw, (uint32_t)arrlenu(s->own->locals));
+  uint32_t **newest = &s->own->newest;
+  size_t n = arrlenu(*newest);
+  if (name.raw >= n) {
+    size_t more = name.raw + 1 - n;
+    memset(arraddnptr(*newest, more), 0, more * sizeof **newest);
+  }
+  (*newest)[name.raw] = place;
 }
 
 /* Keeps the first n; what they had hidden is seen again. */
 static void drop_locals(Sema *s, uint32_t n)
 {
   for (size_t i = arrlenu(s->own->locals); i > n; i--)
-    pair_put(&s->own->newest, s->own->locals[i - 1].name.raw, s->own->locals[i - 1].hidden);
+    set_newest(s, s->own->locals[i - 1].name, s->own->locals[i - 1].hidden);
   arrsetlen(s->own->locals, n);
 }
 
@@ -127,20 +129,20 @@ static bool known_bits(const Sema *s, PoolId value, uint64_t *bits)
 }
 
 /* Tells debuggers of a name that stands for something at run time, or for a number. */
-static void add_debug_local(Sema *s, Name name, Operand o, Span declaration)
+static void add_debug_local(Sema *s, Name name, const Operand *o, Span declaration)
 {
   if (!s->session->options->debug || !sema_emits(s) || s->now.frame == NULL)
     return;
-  IrLocal local = {.name = sema_text(s, name.text), .value = o.ir,
-                   .in_memory = o.kind == OPR_MEMORY,
+  IrLocal local = {.name = sema_text(s, name.text), .value = o->ir,
+                   .in_memory = o->kind == OPR_MEMORY,
                    .is_param = s->now.frame->first_in_scope == s->now.frame->first_local};
-  local.is_known = o.kind == OPR_COMPTIME && known_bits(s, o.value, &local.bits);
-  bool is_place = (o.kind == OPR_RUNTIME || o.kind == OPR_MEMORY) && o.ir.raw && !o.is_global &&
-                  o.offset == 0 && pool_is_none(o.packed) &&
-                  type_bytes(s->pool, o.type) > 0;
+  local.is_known = o->kind == OPR_COMPTIME && known_bits(s, o->value, &local.bits);
+  bool is_place = (o->kind == OPR_RUNTIME || o->kind == OPR_MEMORY) && o->ir.raw && !o->is_global &&
+                  o->offset == 0 && pool_is_none(o->packed) &&
+                  type_bytes(s->pool, o->type) > 0;
   if (!is_place && !local.is_known)
     return;
-  local.type = debug_type_of(s->session->debug_types, o.type);
+  local.type = debug_type_of(s->session->debug_types, o->type);
   Span seen = {declaration.off + declaration.len, 0};
   if (s->now.frame->scope_end > seen.off)
     seen.len = s->now.frame->scope_end - seen.off;
@@ -150,9 +152,11 @@ static void add_debug_local(Sema *s, Name name, Operand o, Span declaration)
 
 bool scope_is_int_name(const char *text, unsigned long *bits)
 {
-  size_t digits = strspn(text + 1, "0123456789");
   *bits = 0;
-  if ((text[0] != 'i' && text[0] != 'u') || digits == 0 || text[1 + digits] != 0 ||
+  if (text[0] != 'i' && text[0] != 'u')
+    return false;
+  size_t digits = strspn(text + 1, "0123456789");
+  if (digits == 0 || text[1 + digits] != 0 ||
       (text[1] == '0' && digits > 1))
     return false;
   *bits = strtoul(text + 1, NULL, 10);
@@ -203,7 +207,7 @@ void scope_check_name(Sema *s, StrId name, Span span)
     diag_name_of_type(s->diags, span, sema_text(s, name));
 }
 
-static bool add_local(Sema *s, Name name, Operand o, const Node *type, const Node *init,
+static bool add_local(Sema *s, Name name, const Operand *o, const Node *type, const Node *init,
                       bool is_given)
 {
   scope_check_name(s, name.text, name.span);
@@ -214,24 +218,25 @@ static bool add_local(Sema *s, Name name, Operand o, const Node *type, const Nod
     return false;
   }
   add_debug_local(s, name, o, init ? init->span : name.span);
-  o.name = name.text;
-  Local local = {.name = name.text, .span = name.span, .o = o, .is_given = is_given, .type = type,
-                 .init = init};
-  push_local(s, local);
+  Local local = {.name = name.text, .span = name.span, .o = *o, .is_given = is_given, .type = type,
+                 .init = init, .hidden = newest};
+  local.o.name = name.text;
+  arrput(s->own->locals, local);
+  set_newest(s, name.text, (uint32_t)arrlenu(s->own->locals));
   const SemaListener *listener = s->session->listener;
   if (listener)
-    listener->on_expression(listener->data, s, NULL, name.span, &o);
+    listener->on_expression(listener->data, s, NULL, name.span, &local.o);
   return true;
 }
 
 bool scope_add(Sema *s, Name name, Operand o, const Node *type)
 {
-  return add_local(s, name, o, type, NULL, true);
+  return add_local(s, name, &o, type, NULL, true);
 }
 
 bool scope_add_declared(Sema *s, Name name, Operand o, const Node *type, const Node *init)
 {
-  return add_local(s, name, o, type, init, init == NULL);
+  return add_local(s, name, &o, type, init, init == NULL);
 }
 
 Local *scope_find(Sema *s, StrId name)

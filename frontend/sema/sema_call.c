@@ -199,8 +199,8 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, Pool
   bool must_be_known = p->is_comptime || b->folds || has_comptime_type;
   Operand o = arg_operand(s, src, i, type, must_be_known);
   /* An error in a function that the argument calls has nothing to do with the parameter. */
-  bool is_argument = src->nodes == NULL || diags_last_is_in(s->diags, src->nodes->at[i]->span);
-  if (operand_is_poison(o) && diags_error_count(s->diags) > errors && is_argument) {
+  if (operand_is_poison(o) && diags_error_count(s->diags) > errors &&
+      (src->nodes == NULL || diags_last_is_in(s->diags, src->nodes->at[i]->span))) {
     if (p->is_comptime)
       note_parameter(s, p);
     else if (has_comptime_type)

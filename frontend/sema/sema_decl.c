@@ -35,7 +35,7 @@ void sema_own_destroy(Sema *s)
   arrfree(own->ranges);
   sema_forget_computed(s);
   arrfree(own->locals);
-  pair_free(&own->newest);
+  arrfree(own->newest);
   for (size_t i = 0; i < arrlenu(own->memos); i++)
     free(own->memos[i]);
   arrfree(own->memos);

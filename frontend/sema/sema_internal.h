@@ -113,7 +113,7 @@ typedef struct SemaPrivate {
   PairMap call_places;    /* function and constant arguments -> one of calls_kept */
   void *outer;            /* the evaluation that this one stands in, for context.c */
   Local *locals;          /* stb_ds */
-  PairMap newest;         /* StrId -> place + 1 of the last local of the name; 0: none */
+  uint32_t *newest;       /* stb_ds, by StrId.raw: place + 1 of the last local of the name, or 0 */
   Memo **memos;           /* by module; each by node index, NULL until needed */
   PairMap types;          /* StrId -> predeclared id */
   PairMap instances;      /* function and bound arguments -> instance */

@@ -131,6 +131,8 @@ static IrType known_ir(PoolId type)
 /* Types whose values the machine can hold have an IR type or are aggregates of such. */
 bool type_is_comptime_only(const Pool *pool, PoolId type)
 {
+  if (pool_is_machine_int(type))
+    return false;
   if (pool_kind(pool, type) == PK_WELL_KNOWN_TYPE)      /* by far the most frequent ones */
     return !pool_eq(type, POOL(VOID)) && !pool_eq(type, POOL(POISON_TYPE)) &&
            !pool_eq(type, POOL(ANYOPAQUE)) && known_ir(type) == IRT_VOID;
