@@ -181,6 +181,13 @@ def test_a_function_of_thousands_of_blocks(tmp_path, body_of):
     assert many < 4.5 * few
 
 
+@pytest.mark.skipif("debug" in str(harness.bin_dir()), reason="sanitizers need memory of their own")
+def test_memory_of_tables_that_differ_by_tile(tmp_path):
+    """The tiles of an all-to-all differ in tables alone; a class for each would take 4 GB."""
+    layout = harness.SAMPLES / "published" / "fft" / "layout.csl"
+    assert most_memory_of(tmp_path, layout, "--params=log_side:7", "-o", "p.bin") < 150
+
+
 TILES_WITH_LISTS = """
 param side: u16;
 fn list_of(x: u16, y: u16) [40]u16 {
