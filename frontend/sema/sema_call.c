@@ -164,8 +164,7 @@ static Operand arg_operand(Sema *s, const ArgSource *src, uint32_t i, PoolId wan
   }
   const Node *n = src->nodes->at[i];
   return is_comptime ? sema_comptime_operand(s, n, want)
-                     : operand_at(sema_load(s, operand_at(sema_expr(s, n, want), n->span)),
-                                  n->span);
+                     : operand_at(sema_load(s, sema_expr(s, n, want)), n->span);
 }
 
 static void note_parameter(Sema *s, const NodeParam *p)

@@ -96,14 +96,10 @@ static void report_undeclared(Sema *s, StrId name, Span span)
   diag_suggest(s->diags, span, near);
 }
 
+/* A name of no local. */
 static Operand expr_ident(Sema *s, const Node *n)
 {
   StrId name = node_ident(n)->name;
-  const Local *local = scope_find(s, name);
-  if (local != NULL) {
-    s->own->local_uses++;
-    return operand_at(local->o, n->span);
-  }
   Decl *d = sema_find_decl(s, s->now.module, name);
   if (d != NULL) {
     Operand o = sema_decl_operand(s, d, n->span);
@@ -636,6 +632,12 @@ static Operand walk_expr(Sema *s, const Node *n, PoolId want)
 
 static Operand walk_or_recall(Sema *s, const Node *n, PoolId want)
 {
+  /* Layouts are full of names of locals: the switch over all expressions takes longer. */
+  const Local *local = n->kind == ND_IDENT ? scope_find(s, node_ident(n)->name) : NULL;
+  if (local != NULL) {
+    s->own->local_uses++;
+    return operand_at(local->o, n->span);
+  }
   if (!is_memoised(n))
     return operand_at(walk_expr(s, n, want), n->span);
   const Memo *memo = memo_of(s, n);
