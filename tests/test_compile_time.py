@@ -183,9 +183,10 @@ def test_a_function_of_thousands_of_blocks(tmp_path, body_of):
 
 @pytest.mark.skipif("debug" in str(harness.bin_dir()), reason="sanitizers need memory of their own")
 def test_memory_of_tables_that_differ_by_tile(tmp_path):
-    """The tiles of an all-to-all differ in tables alone; a class for each would take 4 GB."""
+    """The tiles of an all-to-all differ in tables alone; a class for each would take 4 GB.  Where
+    the system hands out huge pages, 82 MB become up to 235."""
     layout = harness.SAMPLES / "published" / "fft" / "layout.csl"
-    assert most_memory_of(tmp_path, layout, "--params=log_side:7", "-o", "p.bin") < 150
+    assert most_memory_of(tmp_path, layout, "--params=log_side:7", "-o", "p.bin") < 500
 
 
 TILES_WITH_LISTS = """

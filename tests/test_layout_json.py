@@ -1339,7 +1339,12 @@ def test_no_color_is_left(tmp_path):   # no_color_left
 
 @pytest.mark.parametrize("flags, said", [
     (["x.csl"], "which names the source files"), (["--params=a:1"], "for a main file"),
-    (["--emit=ast", "-o-"], "prints one source file"), (["--layout-json=none"], "cannot read")])
+    (["--emit=ast", "-o-"], "prints one source file"),
+    (["--layout-json=none"], "--layout-json is given twice")])
 def test_wrong_usage(tmp_path, flags, said):
-    expect = 1 if "none" in flags[0] else 2
-    assert said in cslc(tmp_path, layout(), *flags, expect=expect).err
+    assert said in cslc(tmp_path, layout(), *flags, expect=2).err
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    ran = harness.cslc("--layout-json=none", "-o", tmp_path / "p.bin", expect=1)
+    assert "cannot read" in ran.err

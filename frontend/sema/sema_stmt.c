@@ -157,8 +157,9 @@ static Operand declare_unset(Sema *s, const NodeVarDecl *n, Operand place)
  * says its value.  False after reporting one. */
 static bool check_fields_vary(Sema *s, PoolId type, Span span)
 {
-  PoolKey k = pool_key(s->pool, type);
-  for (uint32_t i = 0; k.kind == PK_STRUCT_TYPE && i < k.u.fields.n; i++) {
+  if (!type_has_known(s->pool, type))
+    return true;
+  for (uint32_t i = 0; i < pool_key(s->pool, type).u.fields.n; i++) {
     const PoolField *field = &pool_key(s->pool, type).u.fields.fields[i];
     if (!pool_is_none(field->known)) {
       diag_comptime_only_type(s->diags, span, field->type);

@@ -128,6 +128,12 @@ static IrType known_ir(PoolId type)
   }
 }
 
+bool type_has_known(const Pool *pool, PoolId type)
+{
+  PoolKey k = pool_key(pool, type);
+  return k.kind == PK_STRUCT_TYPE && facts_of(pool, type, &k)->has_known;
+}
+
 /* Types whose values the machine can hold have an IR type or are aggregates of such. */
 bool type_is_comptime_only(const Pool *pool, PoolId type)
 {
@@ -297,6 +303,7 @@ static TypeFacts facts_of_fields(const Pool *pool, const PoolKey *k)
     PoolId field = f->type;
     uint32_t align = field_align(pool, f), bits = type_bits(pool, field);
     facts.is_comptime_only |= pool_is_none(f->known) && type_is_comptime_only(pool, field);
+    facts.has_known |= !pool_is_none(f->known) || type_has_known(pool, field);
     facts.align = align > facts.align ? align : facts.align;
     leaves += type_leaf_count(pool, field);
     if (is_packed(k))          /* the fields of a packed union have one width */

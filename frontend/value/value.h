@@ -78,6 +78,7 @@ typedef struct { StrId name; PoolId type, known; } PoolField;
  * would otherwise be walked once per path to each of its parts. */
 typedef struct {
   bool is_known, is_comptime_only;
+  bool has_known;                /* PoolField.known, in a field or in one of its fields */
   uint32_t bytes, align, leaves, bits;   /* as type_bytes and the others below give them */
 } TypeFacts;
 
@@ -187,6 +188,7 @@ bool type_is_id(PoolId type);                               /* color, queues, ta
 bool type_is_dsd(PoolId type);
 bool type_is_dsr(PoolId type);
 bool type_is_comptime_only(const Pool *pool, PoolId type);
+bool type_has_known(const Pool *pool, PoolId type);         /* TypeFacts.has_known of a struct */
 uint32_t type_bytes(const Pool *pool, PoolId type);         /* in tile memory */
 uint32_t type_align(const Pool *pool, PoolId type);
 uint64_t type_element_count(const Pool *pool, PoolId type); /* arrays */
