@@ -9,7 +9,7 @@
 
 enum {
   STRIP_LEAST = 4,              /* rows; with fewer, two borders would touch */
-  BLOCK_SHARED = 8,             /* cycles of a block that the largest strips have room for */
+  BLOCK_SHARED = BLOCK_MOST,    /* cycles of a block that the largest strips have room for */
   CHORE_REACH = 4,              /* rows of a strip that chores of both its borders may touch, beyond
                                    what visits do */
 };
