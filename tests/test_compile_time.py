@@ -229,10 +229,10 @@ def megabytes_per_tile(folder, use, sides=(24, 40)):
 
 @pytest.mark.skipif("debug" in str(harness.bin_dir()), reason="sanitizers need memory of their own")
 @pytest.mark.parametrize("use, most", [
-    ("var length: u16 = list.len;", 0.02),    # the code is the same everywhere
-    ("export var own = list;", 0.09),         # it is not
+    ("var length: u16 = list.len;", 0.05),    # the code is the same everywhere
+    ("export var own = list;", 0.11),         # it is not
 ])
 def test_memory_of_a_program_per_tile(tmp_path, use, most):
     """Each tile has a param of its own, an array; of its program the compiler keeps the code, and
-    that once if many programs have the same."""
+    that once if many programs have the same: 0.003 and 0.055 MB, and what huge pages add."""
     assert megabytes_per_tile(tmp_path, use) < most
