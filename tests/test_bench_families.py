@@ -187,6 +187,19 @@ def test_stencil_steps_as_numpy_does(tmp_path):
     assert np.allclose(found.reshape(HEIGHT, WIDTH, nz), want, rtol=1e-6, atol=0)
 
 
+@pytest.mark.parametrize("stop, code", [("runner.stop()", 0), ("", 1)])
+def test_a_script_may_miss_its_tolerance_when_it_is_over(tmp_path, stop, code):
+    for name, text in (("layout.csl", LAYOUT), ("pe.csl", PROGRAM)):
+        (tmp_path / name).write_text(text)
+    script = SCRIPT.replace("runner.stop()", f"{stop}\nassert False, 'too far off'")
+    (tmp_path / "run.py").write_text(script)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out", "--memcpy", "--channels=1",
+                    "--fabric-dims=10,4", "--fabric-offsets=4,1")
+    ran = harness.run([harness.tool("cs_python"), vendor.RECORDER, tmp_path, "run.py"], cwd=tmp_path,
+                      expect=code)
+    assert "too far off" in ran.err and (tmp_path / "actions").exists() == (code == 0)
+
+
 def test_a_function_belongs_to_the_stage_of_its_file():
     assert families.stage_of("scalar_run") == "scalar rows"
     assert families.stage_of("step_whole.constprop.0") == "main thread ahead"

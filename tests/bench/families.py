@@ -98,6 +98,7 @@ def workloads(size):
         found |= {name: vendor.workload_of(name, w) for name in vendor.BENCHMARKS}
     return found
 
+
 # What a function belongs to, by the file that defines it; the first that fits.  The fast engine's
 # visits, routers and streams are inlined into one function.
 STAGES = (
