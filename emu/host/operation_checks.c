@@ -146,6 +146,20 @@ static bool is_constant(const ImageExport *export)
   return strstr(export->type, "]const ") || strncmp(export->type, "*const ", 7) == 0;
 }
 
+/* The words of the transfer are not the elements of the symbol. */
+static void warn_of_width(HostSession *s, const WseTransfer *t, const ImageExport *export)
+{
+  if (t->is_16bit && export->element_bytes == WIDE_BYTES) {
+    diag_copy_narrow(s->diags, HOST_NOWHERE, export->name, export->type);
+    session_warn(s);
+  }
+  bool is_scalar = t->elements == 1 && !is_pointer(export);
+  if (export->element_bytes == 1 && !is_scalar) {
+    diag_copy_bytes(s->diags, HOST_NOWHERE, export->name, export->type);
+    session_warn(s);
+  }
+}
+
 static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
 {
   bool warned = false;
@@ -167,15 +181,7 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
     diag_export_variable(s->diags, HOST_NOWHERE, export->name);
     return session_usage(s);
   }
-  if (t->is_16bit && export->element_bytes == WIDE_BYTES) {
-    diag_copy_narrow(s->diags, HOST_NOWHERE, export->name, export->type);
-    session_warn(s);
-  }
-  bool is_scalar = t->elements == 1 && !is_pointer(export);
-  if (export->element_bytes == 1 && !is_scalar) {
-    diag_copy_bytes(s->diags, HOST_NOWHERE, export->name, export->type);
-    session_warn(s);
-  }
+  warn_of_width(s, t, export);
   uint32_t tile;
   HostTiles tiles = host_tiles(t);
   while (host_tiles_next(&tiles, s->program, &tile)) {
