@@ -212,14 +212,55 @@ static IrValue put_scaled(const Loop *l, IrValue value, uint32_t factor)
                     opt_put_const(l, l->front, IRT_I16, opt_low_word(factor)));
 }
 
+static unsigned count_terms(const Linear *sum)
+{
+  unsigned n = 0;
+  for (unsigned i = 0; i < sum->n_terms; i++)
+    n += opt_low_word(sum->terms[i].factor) != 0;
+  return n;
+}
+
+static bool add_terms(Linear *to, const Linear *sum)
+{
+  to->constant += sum->constant;
+  for (unsigned i = 0; i < sum->n_terms; i++)
+    if (!add_term(to, sum->terms[i].value, sum->terms[i].factor))
+      return false;
+  return true;
+}
+
+/* The sum in the first turn.  The start of the counter is a term, or several, if those that made it
+ * leave fewer in all: what lies d behind a counter that starts with d + 1 begins at a constant. */
+static bool find_start(const Loop *l, const Linear *sum, Linear *start)
+{
+  IrValue v = sum->counter.start;
+  Linear made_of = {.constant = 0};
+  *start = (Linear){.constant = 0};
+  if (!add_scaled(l, start, v, sum->factor, 0) || !add_terms(start, sum))
+    return false;
+  if (add_operation(l, &made_of, opt_insn(l->f, v), sum->factor, 0) && add_terms(&made_of, sum) &&
+      count_terms(&made_of) < count_terms(start))
+    *start = made_of;
+  return true;
+}
+
+static IrValue put_sum(const Loop *l, IrValue x, IrValue y)
+{
+  return x.raw ? opt_put_op(l, l->front, IR_add, IRT_I16, x, y) : y;
+}
+
 IrValue opt_linear_start(const Loop *l, const Linear *sum)
 {
-  IrValue at = put_scaled(l, sum->counter.start, sum->factor);
-  for (unsigned i = 0; i < sum->n_terms; i++)
-    at = opt_put_op(l, l->front, IR_add, IRT_I16, at,
-                    put_scaled(l, sum->terms[i].value, sum->terms[i].factor));
-  return opt_put_op(l, l->front, IR_add, IRT_I16, at,
-                    opt_put_const(l, l->front, IRT_I16, opt_low_word(sum->constant)));
+  Linear start;
+  IrValue at = IR_NO_VALUE;
+  if (!find_start(l, sum, &start)) {           /* too many terms, or a number of 8 bits */
+    at = put_scaled(l, sum->counter.start, sum->factor);
+    start = *sum;
+  }
+  for (unsigned i = 0; i < start.n_terms; i++)
+    if (opt_low_word(start.terms[i].factor))
+      at = put_sum(l, at, put_scaled(l, start.terms[i].value, start.terms[i].factor));
+  return put_sum(l, at, opt_put_const(l, l->front, IRT_I16, opt_low_word(start.constant)));
 }
 
 IrValue opt_carry(const Loop *l, IrType type, IrValue start, const IrInsn *grow)
