@@ -235,6 +235,8 @@ bool opt_counter(const Loop *l, IrValue v, Counter *c);
 /* How many turns the test of the latch lets the loop take, found by running the test; 0 if that is
  * not known or more than `most`.  The latch ends with the loop's only way around. */
 uint32_t opt_count_turns(const Loop *l, const Counter *c, uint32_t most);
+/* Loops of so many turns end at the last value of a pointer, if that is known (pass ends). */
+enum { MOST_END_TURNS = 1 << 14, FEWEST_END_TURNS = 3 };
 /* The loop's number of turns if it is to be straight code (pass unroll), else 0. */
 uint32_t opt_turns_to_unroll(const Loop *l);
 

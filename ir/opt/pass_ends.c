@@ -5,8 +5,6 @@
  * The counter or pointer must not reach its last value in an earlier turn. */
 #include "ir/opt/opt.h"
 
-enum { MOST_TURNS = 1 << 14, FEWEST_TURNS = 3 };
-
 typedef struct {
   Loop loop;
   IrValue test;
@@ -37,25 +35,40 @@ static bool only_counts(const Ender *e, const Counter *c)
          e->uses[c->next.raw] == 2 && e->uses[e->test.raw] == 1;
 }
 
-/* Ends the loop with a pointer instead of the counter. */
+/* The step of the pointer that is this parameter of the head, if the loop may end with it; or 0. */
+static uint64_t step_to_end_with(const Ender *e, uint32_t param, uint32_t turns)
+{
+  const Loop *l = &e->loop;
+  const IrInsn *add = opt_insn(l->f, l->around->args[param]);
+  if (add->op != IR_ptr_add || !opt_is_const(l->f, add->args[1]) ||
+      !ir_value_eq(add->args[0], l->f->blocks[l->head].params[param]))
+    return 0;
+  uint64_t step = opt_insn(l->f, add->args[1])->imm;
+  return stays_apart(step, turns, opt_mask(IRT_I16)) ? step : 0;
+}
+
+/* Ends the loop with a pointer instead of the counter.  One that starts at a known address is best:
+ * the last address is then an immediate of the test. */
 static bool end_with_pointer(Ender *e, uint32_t turns)
 {
   const Loop *l = &e->loop;
-  const IrBlock *head = &l->f->blocks[l->head];
-  for (uint32_t i = 0; i < head->n_params && turns >= FEWEST_TURNS; i++) {
-    IrValue next = l->around->args[i], start = l->entering->args[i];
-    const IrInsn *add = opt_insn(l->f, next);
-    if (add->op != IR_ptr_add || !ir_value_eq(add->args[0], head->params[i]) ||
-        !opt_is_const(l->f, add->args[1]))
-      continue;
-    uint64_t step = opt_insn(l->f, add->args[1])->imm, mask = opt_mask(IRT_I16);
-    if (!stays_apart(step, turns, mask))
-      continue;
-    IrValue far = opt_put_const(l, l->front, IRT_I16, (step * turns) & mask);
-    end_at(e, next, opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, start, far));
-    return true;
+  uint64_t step = 0;
+  uint32_t best = IR_NO_ID;
+  bool is_known = false;
+  for (uint32_t i = 0; i < l->f->blocks[l->head].n_params && !is_known; i++) {
+    uint64_t found = turns < FEWEST_END_TURNS ? 0 : step_to_end_with(e, i, turns);
+    is_known = found && opt_insn(l->f, l->entering->args[i])->op == IR_global_addr;
+    if (found && (is_known || best == IR_NO_ID)) {
+      best = i;
+      step = found;
+    }
   }
-  return false;
+  if (best == IR_NO_ID)
+    return false;
+  IrValue far = opt_put_const(l, l->front, IRT_I16, (step * turns) & opt_mask(IRT_I16));
+  end_at(e, l->around->args[best],
+         opt_put_op(l, l->front, IR_ptr_add, IRT_PTR, l->entering->args[best], far));
+  return true;
 }
 
 /* Ends the loop with an equality of its counter, if the test is another. */
@@ -91,7 +104,7 @@ static bool visit_loop(Ender *e, uint32_t head)
     Counter c;
     uint32_t turns;
     if (!opt_counter(l, l->f->blocks[head].params[i], &c) ||
-        !(turns = opt_count_turns(l, &c, MOST_TURNS)))
+        !(turns = opt_count_turns(l, &c, MOST_END_TURNS)))
       continue;
     if (turns == 1) {
       end_after_one_turn(e);

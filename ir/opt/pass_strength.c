@@ -52,7 +52,8 @@ typedef struct {
   IrValue *parts;            /* of the same sum */
   uint32_t n_parts;
   bool *is_kept;             /* by value, of the same: something else needs it, too */
-  uint32_t *counted_for;     /* by value: the last address it was counted for */
+  uint32_t *counted_in;      /* by value: the last count of work that it was part of */
+  uint32_t n_counts;
   Pressure *pressure;        /* of the function, with what earlier runs have added */
 } Reducer;
 
@@ -227,18 +228,24 @@ static void keep_parts(Reducer *r, IrValue v)
 }
 
 /* Instructions of each turn that go if nothing needs the address any more. */
-static unsigned count_work(Reducer *r, IrValue address, IrValue user)
+static unsigned count_parts(Reducer *r, IrValue user)
 {
   const IrInsn *insn = opt_insn(r->f, user);
   unsigned n = 0;
   for (uint32_t i = 0; i < insn->n_args; i++) {
     IrValue v = insn->args[i];
-    if (!is_part(r, v) || r->is_kept[v.raw] || r->counted_for[v.raw] == address.raw)
+    if (!is_part(r, v) || r->is_kept[v.raw] || r->counted_in[v.raw] == r->n_counts)
       continue;
-    r->counted_for[v.raw] = address.raw;
-    n += is_work(r, v) + count_work(r, address, v);
+    r->counted_in[v.raw] = r->n_counts;
+    n += is_work(r, v) + count_parts(r, v);
   }
   return n;
+}
+
+static unsigned count_work(Reducer *r, IrValue address)
+{
+  r->n_counts++;
+  return count_parts(r, address);
 }
 
 /* Finds the parts of the sum, and which of them are needed otherwise. */
@@ -271,8 +278,16 @@ static bool is_first_of_base(const Reducer *r, uint32_t which)
   return true;
 }
 
-/* Fewer instructions per turn.  In the last round as many will do, if after that only the test at
- * the end of the loop needs the counter: the pass `ends` may do without. */
+/* After the address is carried, only the test at the end of the loop needs the counter, and the
+ * pass `ends` does without. */
+static bool frees_counter(const Reducer *r, const Candidate *c)
+{
+  return r->uses[c->sum.counter.value.raw] == 2 &&
+         r->uses[opt_insn(r->f, c->value)->args[1].raw] == 1 &&
+         opt_count_turns(&r->loop, &c->sum.counter, MOST_END_TURNS) >= FEWEST_END_TURNS;
+}
+
+/* Fewer instructions per turn.  In the last round as many will do, if the counter goes. */
 static bool is_worth_it(Reducer *r, uint32_t which)
 {
   const Candidate *c = &r->candidates[which];
@@ -282,18 +297,15 @@ static bool is_worth_it(Reducer *r, uint32_t which)
     const Candidate *other = &r->candidates[i];
     if (!opt_linear_same(&other->sum, &c->sum))
       continue;
-    unsigned work = count_work(r, other->value, other->value);
+    unsigned work = count_work(r, other->value);
     gain = work < gain ? work : gain;        /* later passes make the dearer of the cheapest */
     n_bases += is_first_of_base(r, i);
     n_adds += is_first_of_base(r, i) && adds_base(r, other);
   }
   gain += n_adds;
-  bool frees_counter = r->round == ROUND_LAST && r->uses[c->sum.counter.value.raw] == 2 &&
-                       r->uses[opt_insn(r->f, c->value)->args[1].raw] == 1 &&
-                       opt_is_const(r->f, c->sum.counter.start);
   unsigned words = n_bases * opt_register_words(IRT_PTR);
-  if (!(gain > n_bases || (gain == 1 && n_bases == 1 && frees_counter)) ||
-      r->n_new + n_bases > MOST_NEW ||
+  bool is_even = r->round == ROUND_LAST && gain == 1 && n_bases == 1 && frees_counter(r, c);
+  if (!(gain > n_bases || is_even) || r->n_new + n_bases > MOST_NEW ||
       !opt_has_room(r->opt, r->pressure, r->f, &r->cfg, r->loop.head, words))
     return false;
   opt_take_room(r->pressure, &r->cfg, r->loop.head, words);
@@ -441,7 +453,7 @@ static bool run_rounds(Opt *opt, IrFunc *f, unsigned *rounds, Pressure *pressure
   r.parts = arena_many(opt->arena, IrValue, f->n_insns);
   r.uses_within = arena_many(opt->arena, uint32_t, f->n_insns);
   r.is_kept = arena_many(opt->arena, bool, f->n_insns);
-  r.counted_for = arena_many(opt->arena, uint32_t, f->n_insns);
+  r.counted_in = arena_many(opt->arena, uint32_t, f->n_insns);
   mark_values(&r);
   bool any = false, *waits = arena_many(opt->arena, bool, f->n_blocks);
   for (uint32_t i = r.cfg.n_rpo; i-- > 0;) {
