@@ -104,7 +104,7 @@ static void generate_func(Cg *cg, MFunc *mf)
   variables_mark(mf, cg->arena);
   regalloc_func(cg, mf);
   variables_keep_parameters(mf, cg->arena);
-  tidy_func(mf);
+  tidy_func(cg, mf);
   frame_func(cg, mf);
   need_symbols(cg, mf);
   for (size_t i = 0; i < arrlenu(mf->callees); i++)

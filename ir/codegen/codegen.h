@@ -101,6 +101,7 @@ unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS]);
 bool mi_is_jump(const MInsn *mi);          /* has a label as target */
 bool mi_ends_flow(const MInsn *mi);        /* what follows is not reached from it */
 bool mi_is_copy(const MInsn *mi);          /* mov or mov32 of whole registers */
+bool mi_reads_carry(const MInsn *mi);
 /* The opposite condition of a branch; false if `op` is no conditional branch. */
 bool mi_invert(Opcode op, Opcode *inverse);
 
@@ -374,6 +375,8 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
 void select_func(Cg *cg, MFunc *mf);
 /* Removes instructions without effect and with an unread result. */
 void mir_sweep(MFunc *mf);
+/* An add or subtract whose carry the next instruction reads must stay with it. */
+bool mir_next_reads_carry(const MFunc *mf, size_t i);
 
 /* constants.c: loops find their constants in registers. */
 void keep_constants(Cg *cg, MFunc *mf);
@@ -440,8 +443,11 @@ void variables_keep_parameters(MFunc *mf, Arena *arena);
 typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);
 void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass *image);
 
+/* hoist.c: brings instructions in front of branches; jumps to the next instruction may be left. */
+void branch_hoist(const Cg *cg, MFunc *mf);
+
 /* tidy.c, frame.c */
-void tidy_func(MFunc *mf);
+void tidy_func(const Cg *cg, MFunc *mf);
 void frame_func(Cg *cg, MFunc *mf);
 /* Stack depth over the call graph; recursion counts once. */
 void stack_measure(Cg *cg);

@@ -99,20 +99,20 @@ bool mi_invert(Opcode op, Opcode *inverse)
   return false;
 }
 
-/* ---- sweeping ------------------------------------------------------------------------------- */
-
-/* An add or subtract whose carry the next instruction reads must stay with it. */
-static bool next_reads_carry(const MFunc *mf, size_t i)
+bool mi_reads_carry(const MInsn *mi)
 {
-  for (size_t k = i + 1; k < arrlenu(mf->code); k++) {
-    const MInsn *next = &mf->code[k];
-    if (next->dead)
-      continue;
-    return next->op == OP_addc || next->op == OP_addc32 || next->op == OP_subc ||
-           next->op == OP_subc32;
-  }
+  return mi->op == OP_addc || mi->op == OP_addc32 || mi->op == OP_subc || mi->op == OP_subc32;
+}
+
+bool mir_next_reads_carry(const MFunc *mf, size_t i)
+{
+  for (size_t k = i + 1; k < arrlenu(mf->code); k++)
+    if (!mf->code[k].dead)
+      return mi_reads_carry(&mf->code[k]);
   return false;
 }
+
+/* ---- sweeping ------------------------------------------------------------------------------- */
 
 static bool defines_nothing_used(const MInsn *mi, const uint32_t *uses)
 {
@@ -149,7 +149,7 @@ void mir_sweep(MFunc *mf)
     for (size_t i = arrlenu(mf->code); i-- > 0;) {
       MInsn *mi = &mf->code[i];
       if (mi->dead || mi_has_effect(mi) || !defines_nothing_used(mi, uses) ||
-          next_reads_carry(mf, i))
+          mir_next_reads_carry(mf, i))
         continue;
       mi->dead = true;
       count_uses(mi, uses, -1);

@@ -1,5 +1,6 @@
 /* Removes what allocation left over: jumps to jumps, blocks that only jump, branches around jumps,
- * unreachable code. Moves the test of a `while` from the head of the loop to its end. */
+ * unreachable code, and at -O2 what hoist.c leaves. Moves the test of a `while` from the
+ * head of the loop to its end. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>
@@ -193,27 +194,34 @@ static bool copy_heads(Labels *l)
   return true;
 }
 
-void tidy_func(MFunc *mf)
+/* Until nothing changes, but no longer than the rounds allow. */
+static void settle_jumps(Labels *l)
+{
+  bool changed = true;
+  for (unsigned round = 0; round < MOST_ROUNDS && changed; round++) {
+    find_labels(l);
+    changed = thread_jumps(l);
+    find_labels(l);
+    changed |= shorten_jumps(l);
+    find_labels(l);
+    changed |= drop_unreachable(l);
+  }
+  find_labels(l);
+}
+
+void tidy_func(const Cg *cg, MFunc *mf)
 {
   drop_dead(mf);
   Arena *arena = arena_create("tidy");
   /* copy_heads makes at most one label per instruction */
   Labels l = {mf, arena_many(arena, uint32_t, mf->n_labels + arrlenu(mf->code) + 1)};
-  bool copied = false;
-  for (unsigned round = 0; round < MOST_ROUNDS; round++) {
-    find_labels(&l);
-    bool changed = thread_jumps(&l);
-    find_labels(&l);
-    changed |= shorten_jumps(&l);
-    find_labels(&l);
-    changed |= drop_unreachable(&l);
-    if (!changed && !copied) {
-      find_labels(&l);
-      copied = true;
-      changed = copy_heads(&l);
-    }
-    if (!changed)
-      break;
+  settle_jumps(&l);
+  if (cg->options->level >= 2) {
+    branch_hoist(cg, mf);
+    drop_dead(mf);
+    settle_jumps(&l);
   }
+  if (copy_heads(&l))
+    settle_jumps(&l);
   arena_destroy(arena);
 }
