@@ -443,6 +443,9 @@ void variables_keep_parameters(MFunc *mf, Arena *arena);
 typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);
 void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass *image);
 
+/* reload.c: copies of pairs become loads of what memory holds. */
+void reload_pairs(MFunc *mf);
+
 /* hoist.c: brings instructions in front of branches; jumps to the next instruction may be left. */
 void branch_hoist(const Cg *cg, MFunc *mf);
 

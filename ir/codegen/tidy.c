@@ -1,5 +1,5 @@
 /* Removes what allocation left over: jumps to jumps, blocks that only jump, branches around jumps,
- * unreachable code, and at -O2 what hoist.c leaves. Moves the test of a `while` from the
+ * unreachable code, and at -O2 what reload.c and hoist.c find. Moves the test of a `while` from the
  * head of the loop to its end. */
 #include "ir/codegen/codegen.h"
 
@@ -217,6 +217,7 @@ void tidy_func(const Cg *cg, MFunc *mf)
   Labels l = {mf, arena_many(arena, uint32_t, mf->n_labels + arrlenu(mf->code) + 1)};
   settle_jumps(&l);
   if (cg->options->level >= 2) {
+    reload_pairs(mf);
     branch_hoist(cg, mf);
     drop_dead(mf);
     settle_jumps(&l);
