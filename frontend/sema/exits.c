@@ -1,4 +1,5 @@
-/* Ways out of blocks, loops and inlined functions: collected, and joined where they meet. */
+/* Ways out of blocks, loops and functions: the statements that take them; those that the walk goes
+ * on behind are collected, and joined where they meet. */
 #include "frontend/sema/sema_internal.h"
 
 #include <stb_ds.h>
@@ -195,4 +196,175 @@ void sema_note_left_out(Sema *s)
 {
   if (sema_emits(s) && !sema_is_library(s, s->now.module))
     arrput(s->left_out, ((LeftOut){s->b.func, s->b.block}));
+}
+
+/* ---- leaving -------------------------------------------------------------------------------- */
+
+static Target *find_target(Sema *s, Name label, bool loops_only)
+{
+  Target *t = s->now.frame->targets;
+  for (; t != NULL && t->kind != TARGET_FN; t = t->up) {
+    bool is_match = name_is_given(label) ? str_eq(t->label, label.text) : t->kind == TARGET_LOOP;
+    if (is_match && (!loops_only || t->kind == TARGET_LOOP))
+      return t;
+  }
+  return NULL;
+}
+
+static void emit_return(Sema *s, const NodeReturn *n, Operand value)
+{
+  IrValue result = sema_ir(s, value);
+  const IrFunc *f = &s->ir->funcs[s->b.func.raw];
+  if (pool_kind(s->pool, value.type) == PK_POINTER_TYPE && ir_address_is_local(f, result)) {
+    diag_address_of_local(s->diags, n->value->span);
+    diag_address_of_local_help(s->diags, n->value->span);
+  }
+  ir_ret(&s->b, result);
+}
+
+/* Makes the value of a return statement the function's result; poison after reporting. */
+static void convert_result(Sema *s, const NodeReturn *n, PoolId result, Operand *value)
+{
+  bool is_void = pool_eq(result, POOL(VOID));
+  if (n->value == NULL && !is_void && !pool_eq(result, POOL(POISON_TYPE))) {
+    diag_return_without_value(s->diags, n->head.span, result);
+    *value = operand_poison();
+    return;
+  }
+  size_t errors = diags_error_count(s->diags);
+  *value = sema_coerce(s, *value, result, n->value != NULL ? n->value->span : n->head.span);
+  if (n->value && is_void && diags_error_count(s->diags) > errors)
+    diag_returns_nothing(s->diags, n->value->span);
+}
+
+/* At compile time, and in code that is inlined: the walk goes on behind the call. */
+static void leave_call(Sema *s, const Operand *value, Span at)
+{
+  Target *t = s->now.frame->targets;
+  while (t != NULL && t->kind != TARGET_FN)
+    t = t->up;
+  if (t != NULL)
+    exit_add(s, &t->breaks, *value, at);
+}
+
+static void emit_leave(Sema *s, const NodeReturn *n, const Operand *value)
+{
+  const Frame *f = s->now.frame;
+  if (operand_is_poison(*value)) {
+    ir_trap(&s->b, 0);
+    return;
+  }
+  if (!ir_value_is_none(f->result_address))
+    place_init(s, operand_place(f->result_address, f->result, false), *value);
+  if (!pool_eq(f->result, POOL(VOID)) && ir_value_is_none(f->result_address))
+    emit_return(s, n, *value);
+  else
+    ir_ret(&s->b, IR_NO_VALUE);
+}
+
+void stmt_return(Sema *s, const NodeReturn *n)
+{
+  const Frame *f = s->now.frame;
+  Operand value = operand_void();
+  bool is_known = f->is_function && !pool_eq(f->result, POOL(POISON_TYPE));
+  bool is_inlined = f->is_for_settings && n->value != NULL && node_kind(n->value) == ND_CALL;
+  const NodeList *outer = s->own->inlined;
+  if (is_inlined)
+    s->own->inlined = &node_call(n->value)->args;
+  if (n->value != NULL)
+    value = sema_expr(s, n->value, is_known ? f->result : POOL(NONE));
+  s->own->inlined = outer;
+  if (!f->is_function) {
+    diag_return_outside(s->diags, n->head.span);
+    s->is_dead = true;
+    return;
+  }
+  convert_result(s, n, f->result, &value);
+  if (f->is_emitted && s->now.comptime)
+    diag_leaves_comptime(s->diags, n->head.span, "return");
+  else if (f->is_emitted)
+    emit_leave(s, n, &value);
+  else
+    leave_call(s, &value, n->head.span);
+  s->is_dead = true;
+}
+
+/* A break without a label leaves the loop, also inside a labelled block that takes a value. */
+static void note_block_around(Sema *s, const Target *t, Span at)
+{
+  while (t != NULL && t->kind != TARGET_FN && (t->kind != TARGET_BLOCK || str_is_none(t->label)))
+    t = t->up;
+  if (t != NULL && t->kind == TARGET_BLOCK)
+    diag_block_has_value(s->diags, at, sema_text(s, t->label));
+}
+
+/* `break loop`, as other languages name a label: reported, and taken as it is meant. */
+static bool is_label_as_value(Sema *s, const Node *value, Name *label)
+{
+  if (value == NULL || name_is_given(*label) || node_kind(value) != ND_IDENT)
+    return false;
+  Name name = {.text = node_ident(value)->name, .span = value->span};
+  if (find_target(s, name, false) == NULL)
+    return false;
+  diag_loop_has_no_value(s->diags, value->span);
+  diag_label_has_colon(s->diags, value->span, sema_text(s, name.text));
+  *label = name;
+  return true;
+}
+
+static void report_no_target(Sema *s, const NodeBreak *n)
+{
+  if (name_is_given(n->label)) {
+    diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
+    return;
+  }
+  diag_break_outside_loop(s->diags, n->head.span, "break");
+  if (n->value != NULL)
+    note_block_around(s, s->now.frame->targets, n->head.span);
+}
+
+void stmt_break(Sema *s, const NodeBreak *n)
+{
+  Name label = n->label;
+  const Node *given = is_label_as_value(s, n->value, &label) ? NULL : n->value;
+  Target *t = find_target(s, label, false);
+  Operand value = operand_void();
+  if (given != NULL)
+    value = sema_load(s, sema_expr(s, given, t != NULL ? t->want : POOL(NONE)));
+  if (t == NULL) {
+    report_no_target(s, n);
+    s->is_dead = true;
+    return;
+  }
+  if (t->kind == TARGET_LOOP && given != NULL) {
+    diag_loop_has_no_value(s->diags, given->span);
+    note_block_around(s, t, given->span);
+  }
+  if (t->has_blocks && s->now.comptime)
+    diag_leaves_comptime(s->diags, n->head.span, "break");
+  else if (t->has_blocks)
+    ir_br(&s->b, t->break_to, NULL, 0);
+  else
+    exit_add(s, &t->breaks, value, n->head.span);
+  t->is_broken = true;
+  s->is_dead = true;
+}
+
+void stmt_continue(Sema *s, const NodeContinue *n)
+{
+  Target *t = find_target(s, n->label, true);
+  if (t == NULL) {
+    if (name_is_given(n->label))
+      diag_no_such_label(s->diags, n->label.span, sema_text(s, n->label.text));
+    else
+      diag_break_outside_loop(s->diags, n->head.span, "continue");
+  } else if (t->has_blocks && s->now.comptime) {
+    diag_leaves_comptime(s->diags, n->head.span, "continue");
+  } else if (t->has_blocks) {
+    ir_br(&s->b, t->continue_to, NULL, 0);
+    t->is_continued = true;
+  } else {
+    exit_add(s, &t->continues, operand_void(), n->head.span);
+  }
+  s->is_dead = true;
 }

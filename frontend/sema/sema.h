@@ -1,9 +1,9 @@
 /* The evaluator: one lazy partial evaluator from syntax tree to comptime values and typed IR.
  *
- * Reading order: evaluation.c, sema.c, scope.c, context.c, replay.c, exits.c, sema_decl.c,
+ * Reading order: evaluation.c, sema.c, scope.c, context.c, replay.c, builtin_import.c, sema_decl.c,
  * sema_expr.c, sema_operand.c, sema_place.c, fold.c, sema_arith.c, sema_wide.c, sema_cast.c,
- * sema_packed.c, packed_known.c, sema_stmt.c, sema_call.c, sema_symbolic.c, tile_env.c,
- * sema_emit.c, builtin_call.c, settings.c, builtin_*.c, release.c.
+ * sema_packed.c, packed_known.c, sema_stmt.c, sema_loop.c, exits.c, sema_call.c, sema_symbolic.c,
+ * tile_env.c, sema_emit.c, builtin_call.c, settings.c, builtin_*.c, release.c.
  *
  * The main idea: there is one walker.  Each construct has one function that checks
  * its operands and then either folds (all comptime-known, or the walker is in comptime mode) or
@@ -224,7 +224,7 @@ struct Sema {
   struct SemaPrivate *own;    /* what only this room looks at */
 };
 
-/* ---- sema.c, sema_decl.c, sema_emit.c: one evaluation, from start to end ----------------- */
+/* ---- evaluation.c, sema_emit.c: one evaluation, from start to end ------------------------ */
 
 /* The first sema_import of an evaluation makes modules[0], the main file; `params` is the struct
  * bound to its parameters.  Names resolve lazily: importing runs nothing.  Then: */
@@ -316,7 +316,7 @@ void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span);
 /* A note with a name that may have been meant, and its fix; NULL: none. */
 void diag_suggest(Diags *diags, Span span, const char *name);
 
-/* ---- sema_decl.c, context.c, scope.c, sema_emit.c, sema_operand.c ------------------------ */
+/* ---- builtin_import.c, sema_decl.c, context.c, scope.c, sema_operand.c ------------------- */
 
 /* New instance; IR_NO_ID after reporting.  params_node: what `params` was written as, or NULL. */
 uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
@@ -331,7 +331,7 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global);
 /* An anonymous constant in tile memory, which the expression at `at` asks for. */
 uint32_t sema_constant_data(Sema *s, PoolId value, Span at);
 
-/* ---- sema_stmt.c, sema_call.c, sema_decl.c ----------------------------------------------- */
+/* ---- sema_stmt.c, sema_call.c, sema_emit.c, evaluation.c --------------------------------- */
 
 /* Runs a block of the module at compile time. */
 void sema_run_comptime_block(Sema *s, const Node *block, Where where, uint32_t module);

@@ -1,5 +1,4 @@
-/* Functions: instances, calls at compile time, inlined and emitted, and the queue of functions that
- * need code. */
+/* Functions: instances, and calls at compile time, inlined and emitted. */
 #include "frontend/sema/sema_internal.h"
 
 #include <string.h>
@@ -522,12 +521,12 @@ static uint32_t instance_of(Sema *s, const Binding *b)
   return index;
 }
 
-static bool is_bound(const FuncInstance *f, uint32_t i)
+bool param_is_bound(const FuncInstance *f, uint32_t i)
 {
   return f->bound != NULL && !pool_is_none(f->bound[i]);
 }
 
-static bool returns_in_memory(Sema *s, PoolId result)
+bool returns_in_memory(Sema *s, PoolId result)
 {
   return !pool_eq(result, POOL(VOID)) && type_ir(s->pool, result) == IRT_VOID;
 }
@@ -569,7 +568,7 @@ IrFuncId sema_func_ir(Sema *s, uint32_t func)
   if (in_memory)
     params[n++] = IRT_PTR;
   for (uint32_t i = 0; i < type.u.fn_type.n; i++) {
-    if (is_bound(&f, i))
+    if (param_is_bound(&f, i))
       continue;
     IrType t = type_ir(s->pool, type.u.fn_type.params[i]);
     if (fn->is_task && t == IRT_VOID)
@@ -619,7 +618,7 @@ static Operand emit_call(Sema *s, const Binding *b, uint32_t func)
     args[n_args++] = place.ir;
   }
   for (uint32_t i = 0; i < n; i++) {
-    if (is_bound(&f, i))
+    if (param_is_bound(&f, i))
       continue;
     bool is_scalar = type_ir(s->pool, b->types[i]) != IRT_VOID;
     args[n_args++] = is_scalar ? sema_ir(s, b->args[i]) : argument_address(s, b->args[i]);
@@ -757,83 +756,4 @@ Operand sema_call_values(Sema *s, Operand callee, const Operand *args, uint32_t 
   (void)want;
   ArgSource src = {.values = args, .n = n, .at = at};
   return call_any(s, callee, &src);
-}
-
-/* ---- code ----------------------------------------------------------------------------------- */
-
-static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
-                           const PoolKey *type, uint32_t first)
-{
-  IrFunc *ir = &s->ir->funcs[f->ir.raw];
-  for (uint32_t i = 0; i < type->u.fn_type.n; i++) {
-    Name name = param_name(fn, i);
-    PoolId t = type->u.fn_type.params[i];
-    Operand o;
-    if (is_bound(f, i)) {
-      o = operand_value(s, f->bound[i]);
-    } else {
-      IrValue v = ir->blocks[0].params[first++];
-      o = type_ir(s->pool, t) != IRT_VOID ? operand_runtime(v, t) : operand_place(v, t, true);
-      if (fn->is_task && packed_param_ir(s, t) != IRT_VOID) {
-        o = operand_place(sema_temp(s, t).ir, t, true);
-        ir_store(&s->b, o.ir, v);
-      }
-      if (f->known != NULL)
-        o.value = f->known[i];
-    }
-    if (name_is_given(name))
-      scope_add(s, name, o, node_param(fn->params.at[i])->type);
-  }
-}
-
-static void sema_compile_func(Sema *s, uint32_t func)
-{
-  FuncInstance f = s->funcs[func];
-  const NodeFnDecl *fn = node_fn_decl(f.node);
-  if (f.compiled)
-    return;
-  s->funcs[func].compiled = true;
-  if (fn->body == NULL) {
-    diag_no_body(s->diags, fn->name.span, sema_text(s, f.name));
-    return;
-  }
-  PoolKey type = pool_key(s->pool, f.type);
-  bool in_memory = returns_in_memory(s, type.u.fn_type.result);
-  Frame frame = {.name = f.name, .is_function = true, .is_emitted = true,
-                 .func = func,
-                 .result = type.u.fn_type.result, .ir_name = s->ir->funcs[f.ir.raw].name};
-  SavedWalk saved;
-  sema_enter(s, &frame, (WalkContext){.where = WHERE_RUNTIME, .module = f.decl_module}, &saved);
-  s->b = (IrBuilder){.module = s->ir, .func = f.ir, .block = {0}};
-  if (in_memory)
-    frame.result_address = s->ir->funcs[f.ir.raw].blocks[0].params[0];
-  sema_at(s, fn->name.span);
-  declare_params(s, &f, fn, &type, in_memory);
-  Target target;
-  target_push(s, &target, TARGET_FN, (Name){{0}, {0, 0}}, frame.result);
-  /* Loops may not branch to the entry. */
-  IrBlockId body = ir_block_add(s->ir, f.ir);
-  ir_br(&s->b, body, NULL, 0);
-  s->b.block = body;
-  sema_block(s, fn->body, POOL(VOID));
-  target_pop(s, &target);
-  if (!s->is_dead && !s->is_refuted && !pool_eq(frame.result, POOL(VOID)))
-    diag_missing_return(s->diags, fn->name.span, sema_text(s, f.name),
-                        frame.result);
-  if (!s->is_dead && pool_eq(frame.result, POOL(VOID))) {
-    sema_at(s, (Span){fn->body->span.off + fn->body->span.len - 1, 1});
-    ir_ret(&s->b, IR_NO_VALUE);
-  }
-  sema_leave(s, &saved);
-}
-
-void sema_compile_pending(Sema *s)
-{
-  if (s->ir == NULL)
-    return;
-  do {
-    while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted)
-      sema_compile_func(s, s->own->pending[s->own->next_pending++]);
-    sema_fill_globals(s);
-  } while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted);
 }

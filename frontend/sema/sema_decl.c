@@ -1,285 +1,198 @@
-/* Modules and declarations: imported lazily, resolved once. */
+/* Declarations: resolved once, when something needs them; their names and globals. */
 #include "frontend/sema/sema_internal.h"
 
+#include <string.h>
 #include "stb_ds.h"
 
-#include "ir/base/platform.h"
+/* ---- names ---------------------------------------------------------------------------------- */
 
-/* ---- creation ------------------------------------------------------------------------------- */
-
-static void predeclare_type(Sema *s, const char *name, PoolId id)
+/* "memcpy" of "<memcpy/memcpy>" and "../lib/memcpy.csl". */
+static const char *module_stem(Sema *s, uint32_t module)
 {
-  StrId text = str_intern_z(s->session->names, name);
-  pair_put(&s->own->types, text.raw, id.raw);
+  const char *path = sema_text(s, s->modules[module].path);
+  const char *slash = strrchr(path, '/');
+  const char *start = slash != NULL ? slash + 1 : path[0] == '<' ? path + 1 : path;
+  size_t n = strcspn(start, ".>");
+  char *stem = arena_copy_text(s->arena, start, n);
+  for (char *p = stem; *p != 0; p++)
+    if (!(*p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+          (*p >= 'A' && *p <= 'Z')))
+      *p = '_';
+  return stem;
 }
 
-void sema_own_create(Sema *s)
+/* Names of the main file stand alone, others after their module's; a number makes them unique. */
+static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
 {
-  s->own = arena_new(s->arena, SemaPrivate);
-  s->own->stack_end = platform_stack_end();
-#define T(name, text) \
-  if (text[0] != '<') \
-    predeclare_type(s, text, POOL(name));
-  WELL_KNOWN_TYPES(T)
-#undef T
-  for (Port port = PORT_NORTH; port < PORT_COUNT; port++)
-    predeclare_type(s, port_name(port), pool_int(s->pool, POOL(DIRECTION), port));
+  const char *text = sema_text(s, name);
+  if (s->modules[module].parent != IR_NO_ID)
+    text = arena_printf(s->arena, "%s.%s", module_stem(s, module), text);
+  StrId id = str_intern_z(s->session->names, text);
+  uint32_t n = 0;
+  bool is_taken = pair_get(&s->own->ir_names, id.raw, &n);
+  pair_put(&s->own->ir_names, id.raw, ++n);
+  return sema_keep_text(s, is_taken ? arena_printf(s->arena, "%s.%u", text, n) : text);
 }
 
-void sema_own_destroy(Sema *s)
+static bool is_symbol(const char *text)
 {
-  SemaPrivate *own = s->own;
-  arrfree(own->cells);
-  hmfree(own->failed_loops);
-  arrfree(own->leaves);
-  arrfree(own->ranges);
-  sema_forget_computed(s);
-  arrfree(own->locals);
-  arrfree(own->newest);
-  for (size_t i = 0; i < arrlenu(own->memos); i++)
-    free(own->memos[i]);
-  arrfree(own->memos);
-  arrfree(own->pending);
-  arrfree(own->emitted);
-  arrfree(own->tile_data);
-  arrfree(own->blocks_run);
-  arrfree(own->awaited);
-  arrfree(own->closed_structs);
-  pair_free(&own->types);
-  pair_free(&own->instances);
-  pair_free(&own->calls);
-  pair_free(&own->call_places);
-  for (size_t i = 0; i < arrlenu(own->calls_kept); i++)
-    replay_free(own->calls_kept[i]);
-  arrfree(own->calls_kept);
-  pair_free(&own->constants);
-  pair_free(&own->coercible);
-  pair_free(&own->coerced);
-  pair_free(&own->ir_names);
-  pair_free(&own->self_types);
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  size_t first = strspn(text, letters);
+  return first > 0 && text[first + strspn(text + first, "0123456789.$_abcdefghijklmnopqrstuvwxyz"
+                                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == 0;
 }
 
-/* ---- modules -------------------------------------------------------------------------------- */
-
-static bool decl_of_node(const Node *n, Decl *d)
+/* The value of `linkname` or `linksection` in its module. */
+static PoolId attribute_value(Sema *s, uint32_t module, const Node *attribute)
 {
-  *d = (Decl){.state = DECL_UNRESOLVED, .node = n, .global = IR_NO_ID, .next_form = IR_NO_ID};
-  if (n->kind == ND_VAR_DECL) {
-    const NodeVarDecl *v = node_var_decl(n);
-    d->kind = v->var_kind == VAR_CONST ? DECL_CONST
-            : v->var_kind == VAR_VAR ? DECL_VAR : DECL_PARAM;
-    d->name = v->name.text;
-    d->name_span = v->name.span;
-  } else if (n->kind == ND_FN_DECL) {
-    d->kind = DECL_FN;
-    d->name = node_fn_decl(n)->name.text;
-    d->name_span = node_fn_decl(n)->name.span;
-  } else if (n->kind == ND_COLOR_DECL) {
-    d->kind = DECL_COLOR;
-    d->name = node_color_decl(n)->name.text;
-    d->name_span = node_color_decl(n)->name.span;
-  } else {
-    return false;
-  }
-  return !str_is_none(d->name);
+  Frame frame = {.is_declaration = true};
+  SavedWalk saved;
+  sema_enter(s, &frame, walk_in(s, module), &saved);
+  PoolId text = sema_comptime(s, attribute, POOL(COMPTIME_STRING));
+  sema_leave(s, &saved);
+  return text;
 }
 
-static uint32_t n_params(const Decl *d) { return node_fn_decl(d->node)->params.count; }
-
-/* A function of the library may have forms with different numbers of parameters, where the vendor's
- * pages show several; the number of arguments of a call chooses.  An editor may have opened the
- * file by its path. */
-static bool add_form(Sema *s, ModuleInstance *m, uint32_t at, const Decl *form)
+/* The symbol that a declaration exports or refers to. */
+static StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname)
 {
-  bool is_library = sema_text(s, m->path)[0] == '<' ||
-                    files_is_standard(s->session->files, m->ast->file);
-  if (!is_library || m->decls[at].kind != DECL_FN || form->kind != DECL_FN)
-    return false;
-  for (; n_params(&m->decls[at]) != n_params(form); at = m->decls[at].next_form)
-    if (m->decls[at].next_form == IR_NO_ID) {
-      m->decls[at].next_form = (uint32_t)arrlenu(m->decls);
-      arrput(m->decls, *form);
-      return true;
+  if (linkname == NULL)
+    return name;
+  PoolId text = attribute_value(s, module, linkname);
+  return pool_kind(s->pool, text) == PK_STRING ? pool_key(s->pool, text).u.string : name;
+}
+
+/* The name that `linkname` gives, or that of the declaration. */
+const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname)
+{
+  if (linkname == NULL)
+    return sema_ir_name(s, module, name);
+  PoolId text = attribute_value(s, module, linkname);
+  uint32_t used;
+  if (pool_kind(s->pool, text) == PK_STRING && is_symbol(value_text(s->pool, s->arena, text))) {
+    StrId id = pool_key(s->pool, text).u.string;
+    if (!pair_get(&s->own->ir_names, id.raw, &used)) {
+      pair_put(&s->own->ir_names, id.raw, 1);
+      return sema_text(s, id);
     }
-  return false;
-}
-
-static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
-{
-  for (uint32_t i = 0; i < m->ast->decls.count; i++) {
-    Decl d;
-    if (!decl_of_node(m->ast->decls.at[i], &d))
-      continue;
-    d.module = index;
-    scope_check_name(s, d.name, d.name_span);
-    uint32_t old;
-    if (pair_get(&m->by_name, d.name.raw, &old)) {
-      if (add_form(s, m, old, &d))
-        continue;
-      diag_redeclared(s->diags, d.name_span, sema_text(s, d.name));
-      diag_declared_here(s->diags, m->decls[old].name_span, sema_text(s, d.name));
-      continue;
-    }
-    pair_put(&m->by_name, d.name.raw, (uint32_t)arrlenu(m->decls));
-    arrput(m->decls, d);
+    diag_linkname_twice(s->diags, linkname->span, sema_text(s, id));
+  } else if (!pool_eq(text, POOL(POISON))) {
+    diag_bad_linkname(s->diags, linkname->span, text);
   }
+  return sema_ir_name(s, module, name);
 }
 
-static bool is_param(const Decl *d) { return d->kind == DECL_PARAM || d->kind == DECL_COLOR; }
-
-/* Names bound that the module does not have: a superset is normal, so these are warnings. */
-static void check_bindings(Sema *s, const ModuleInstance *m)
+bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at)
 {
-  if (pool_is_none(m->params) || m->ast->has_errors)
-    return;
-  PoolKey type = pool_key(s->pool, pool_type_of(s->pool, m->params));
-  for (uint32_t i = 0; i < type.u.fields.n; i++) {
-    StrId name = type.u.fields.fields[i].name;
-    uint32_t at_decl;
-    if (pair_get(&m->by_name, name.raw, &at_decl) && is_param(&m->decls[at_decl]))
-      continue;
-    Span at;
-    module_binding_span(s, m, name, &at);
-    diag_unknown_param(s->diags, at, sema_text(s, m->path), sema_text(s, name));
-    const char **names = arena_many(s->arena, const char *, arrlenu(m->decls) + 1);
-    size_t n = 0;
-    for (size_t k = 0; k < arrlenu(m->decls); k++)
-      if (is_param(&m->decls[k]))
-        names[n++] = sema_text(s, m->decls[k].name);
-    const char *near = base_nearest(sema_text(s, name), names, n);
-    const char *list = near ? NULL : sema_join_names(s, names, n);
-    diag_suggest(s->diags, at, near);
-    if (list)
-      diag_known_params(s->diags, at, list);
-  }
-}
-
-enum { IMPORT_DEPTH_MAX = 100 };
-
-static bool is_too_deep(Sema *s, uint32_t parent, Span at)
-{
-  uint32_t depth = 0;
-  for (uint32_t m = parent; m != IR_NO_ID; m = s->modules[m].parent)
-    depth++;
-  if (depth < IMPORT_DEPTH_MAX)
+  const char *wanted = sema_text(s, name);
+  uint32_t used;
+  if (strcmp(*text, wanted) == 0)
+    return true;
+  if (!is_symbol(wanted)) {
+    diag_bad_linkname(s->diags, at, pool_string(s->pool, name));
     return false;
-  diag_import_too_deep(s->diags, at, (unsigned)IMPORT_DEPTH_MAX);
+  }
+  if (pair_get(&s->own->ir_names, name.raw, &used)) {
+    diag_linkname_twice(s->diags, at, wanted);
+    return false;
+  }
+  pair_put(&s->own->ir_names, name.raw, 1);
+  *text = wanted;
   return true;
 }
 
-/* The main file has an empty struct where an import has none. */
-static bool are_same_params(const Sema *s, PoolId a, PoolId b)
+StrId sema_section(Sema *s, uint32_t module, const Node *linksection)
 {
-  bool a_is_empty = pool_is_none(a) || pool_key(s->pool, a).u.aggregate.n == 0;
-  bool b_is_empty = pool_is_none(b) || pool_key(s->pool, b).u.aggregate.n == 0;
-  return pool_eq(a, b) || (a_is_empty && b_is_empty);
+  if (linksection == NULL)
+    return STR_NONE;
+  PoolId text = attribute_value(s, module, linksection);
+  if (pool_kind(s->pool, text) == PK_STRING && value_text(s->pool, s->arena, text)[0] != 0)
+    return pool_key(s->pool, text).u.string;
+  if (!pool_eq(text, POOL(POISON)))
+    diag_bad_linksection(s->diags, linksection->span, text);
+  return STR_NONE;
 }
 
-/* The file would import itself again with the same parameters, and so for ever. */
-static bool is_circle(Sema *s, const Ast *ast, PoolId params, uint32_t parent, Span at)
+bool sema_section_address(const Sema *s, StrId section, uint16_t *address)
 {
-  for (uint32_t m = parent; m != IR_NO_ID; m = s->modules[m].parent)
-    if (s->modules[m].ast == ast && are_same_params(s, s->modules[m].params, params)) {
-      diag_import_circle(s->diags, at, sema_text(s, s->modules[m].path));
+  const OptionSection *sections = s->session->options->sections;
+  for (size_t i = 0; !str_is_none(section) && i < arrlenu(sections); i++)
+    if (strcmp(sections[i].name, sema_text(s, section)) == 0) {
+      *address = sections[i].address;
       return true;
     }
   return false;
 }
 
-/* What SDKs before 1.0 call a library module. */
-static const char *current_name(const char *path)
+/* ---- globals -------------------------------------------------------------------------------- */
+
+uint32_t sema_decl_global(Sema *s, Decl *d)
 {
-  static const struct { const char *old, *current; } names[] = {
-    {"<memcpy_multi/get_params>", "<memcpy/get_params>"},
-    {"<memcpy_multi/memcpy>", "<memcpy/memcpy>"},
-    {"<memcpy_multi/memcpy_switches>", "<memcpy/memcpy_switches>"}};
-  for (size_t i = 0; i < ARRAY_COUNT(names); i++)
-    if (strcmp(path, names[i].old) == 0)
-      return names[i].current;
-  return path;
+  if (d->global == IR_NO_ID) {
+    uint32_t index = (uint32_t)(d - s->modules[d->module].decls);
+    Global g = {.decl_module = d->module, .decl = index, .type = d->type, .ir = {IR_NO_ID},
+                .init = d->value, .span = d->name_span};
+    d->global = (uint32_t)arrlenu(s->globals);
+    arrput(s->globals, g);
+  }
+  return d->global;
 }
 
-/* Each import makes a module of its own.  Two of the link to the host would both bind its tasks. */
-static bool is_again(Sema *s, const char *path, Span at)
+uint32_t sema_align(Sema *s, const Node *n, uint32_t align)
 {
-  if (strcmp(path, "<memcpy/memcpy>") != 0)
-    return false;
-  for (size_t i = 0; i < arrlenu(s->modules); i++) {
-    if (strcmp(sema_text(s, s->modules[i].path), path) != 0)
-      continue;
-    diag_imported_again(s->diags, at, path);
-    diag_first_here(s->diags, s->modules[i].imported_at);
-    diag_hand_module_on(s->diags, at);
-    return true;
-  }
-  return false;
+  int64_t wanted = 0;
+  PoolId value = sema_comptime(s, n, POOL(NONE));
+  bool is_good = pool_eq(value, POOL(POISON)) ||
+                 (pool_int_value(s->pool, value, &wanted) && wanted > 0 && wanted <= INT16_MAX &&
+                  (wanted & (wanted - 1)) == 0);
+  if (!is_good)
+    diag_bad_align(s->diags, n->span, value);
+  return is_good && wanted > align ? (uint32_t)wanted : align;
 }
 
-static uint32_t import_at(Sema *s, const char *path, Span path_span, PoolId params,
-                          const Node *params_node, Span at)
+static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
 {
-  uint32_t parent = arrlenu(s->modules) == 0 ? IR_NO_ID : s->now.module;
-  const Ast *importer = parent == IR_NO_ID ? NULL : s->modules[parent].ast;
-  if (is_too_deep(s, parent, at))
-    return IR_NO_ID;
-  path = current_name(path);
-  if (is_again(s, path, at))
-    return IR_NO_ID;
-  const Ast *ast = files_import(s->session->files, path, importer, path_span);
-  if (ast == NULL || is_circle(s, ast, params, parent, at))
-    return IR_NO_ID;
-  uint32_t index = (uint32_t)arrlenu(s->modules);
-  ModuleInstance m = {.ast = ast, .path = str_intern_z(s->session->names, path), .parent = parent,
-                      .imported_at = at, .params = params, .params_node = params_node};
-  add_decls(s, &m, index);
-  arrput(s->modules, m);
-  arrput(s->own->memos, NULL);
-  check_bindings(s, &m);
-  return index;
+  if (d->node->kind != ND_VAR_DECL || node_var_decl(d->node)->align == NULL)
+    return align;
+  Frame frame = {.is_declaration = true};
+  SavedWalk saved;
+  sema_enter(s, &frame, walk_in(s, d->module), &saved);
+  align = sema_align(s, node_var_decl(d->node)->align, align);
+  sema_leave(s, &saved);
+  return align;
 }
 
-uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at)
+IrGlobalId sema_global_ir(Sema *s, uint32_t global)
 {
-  return import_at(s, path, at, params, params_node, at);
-}
-
-Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
-{
-  (void)want;
-  const Node *path_node = call->args.at[0];
-  if (s->now.frame != NULL && s->now.frame->is_function) {
-    diag_import_not_global(s->diags, at);
-    return operand_poison();
-  }
-  PoolId path = sema_comptime(s, path_node, POOL(COMPTIME_STRING));
-  if (pool_eq(path, POOL(POISON)))
-    return operand_poison();
-  if (pool_kind(s->pool, path) != PK_STRING) {
-    diag_type_mismatch(s->diags, path_node->span, POOL(COMPTIME_STRING),
-                       pool_type_of(s->pool, path));
-    return operand_poison();
-  }
-  const char *text = sema_text(s, pool_key(s->pool, path).u.string);
-  PoolId params = {0};
-  const Node *n = call->args.count > 1 ? call->args.at[1] : NULL;
-  if (n != NULL) {
-    Operand o = sema_coerce(s, sema_comptime_operand(s, n, POOL(COMPTIME_STRUCT)),
-                            POOL(COMPTIME_STRUCT), n->span);
-    if (operand_is_poison(o)) {        /* that the file is missing is wrong all the same */
-      files_import(s->session->files, current_name(text), s->modules[s->now.module].ast,
-                   path_node->span);
-      return o;
-    }
-    params = o.value;
-  }
-  uint32_t index = import_at(s, text, path_node->span, params, n, at);
-  if (index == IR_NO_ID)
-    return operand_poison();
-  PoolKey k = {.kind = PK_MODULE, .type = POOL(IMPORTED_MODULE), .u.index = index};
-  return operand_value(s, pool_get(s->pool, &k));
+  if (!ir_global_is_none(s->globals[global].ir))
+    return s->globals[global].ir;
+  Global g = s->globals[global];
+  const Decl *d = g.decl == IR_NO_ID ? NULL : &s->modules[g.decl_module].decls[g.decl];
+  uint32_t align = type_align(s->pool, g.type);
+  StrId name = d != NULL ? d->name : str_intern_z(s->session->names, "const");
+  if (d != NULL)
+    align = wanted_align(s, d, align);
+  const NodeVarDecl *node =
+      d != NULL && d->node->kind == ND_VAR_DECL ? node_var_decl(d->node) : NULL;
+  const char *text = sema_link_name(s, d != NULL ? g.decl_module : 0, name,
+                                    node != NULL ? node->linkname : NULL);
+  if (node != NULL)
+    s->globals[global].section = sema_section(s, g.decl_module, node->linksection);
+  IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
+  IrGlobal *out = &s->ir->globals[ir.raw];
+  out->type = sema_keep_text(s, type_text(s->pool, s->arena, g.type));
+  out->debug_type = debug_type_of(s->session->debug_types, g.type);
+  out->is_const = d == NULL || d->kind != DECL_VAR;
+  if (d != NULL)
+    out->loc = ir_loc_add(s->ir, d->name_span, IR_NO_LOC, NULL);
+  s->globals[global].ir = ir;
+  arrput(s->own->emitted, global);
+  return ir;
 }
 
 /* ---- resolving ------------------------------------------------------------------------------ */
+
+bool decl_is_param(const Decl *d) { return d->kind == DECL_PARAM || d->kind == DECL_COLOR; }
 
 /* Values of a program's own params come from outside of CSL, too, and take the type of the param:
  * --params gives numbers, of which a bool takes 0 and 1; a layout of a host script gives colors, of
@@ -538,14 +451,14 @@ static bool expr_imports(Sema *s, Node *n)
   return search.found;
 }
 
-static bool is_import(Sema *s, const Decl *d)
+bool decl_is_import(Sema *s, const Decl *d)
 {
   return d->kind == DECL_CONST && expr_imports(s, node_var_decl(d->node)->init);
 }
 
 /* ---- extern: what another module exports ---------------------------------------------------- */
 
-static Storage storage_of(const Decl *d)
+Storage decl_storage(const Decl *d)
 {
   return d->kind == DECL_FN ? node_fn_decl(d->node)->storage
        : d->kind == DECL_COLOR ? STORAGE_NONE : node_var_decl(d->node)->storage;
@@ -553,7 +466,7 @@ static Storage storage_of(const Decl *d)
 
 static bool is_exported(const Decl *d)
 {
-  return storage_of(d) == STORAGE_EXPORT || !str_is_none(d->exported_as);
+  return decl_storage(d) == STORAGE_EXPORT || !str_is_none(d->exported_as);
 }
 
 static StrId symbol_of(Sema *s, const Decl *d)
@@ -571,7 +484,7 @@ static Decl *find_export(Sema *s, StrId symbol)
   for (uint32_t m = 0; m < arrlenu(s->modules); m++)
     for (size_t i = 0; i < arrlenu(s->modules[m].decls); i++) {
       Decl *d = &s->modules[m].decls[i];
-      if (is_import(s, d))
+      if (decl_is_import(s, d))
         sema_resolve(s, d);
       if (is_exported(d) && str_eq(symbol_of(s, d), symbol))
         return d;
@@ -677,10 +590,10 @@ static bool resolve_value(Sema *s, Decl *d)
     sema_align(s, n->align, 1);  /* even if nothing gives it a place */
   if (d->kind == DECL_VAR)
     d->type = type;              /* enough to take its address while the value is computed */
-  if (!is_param(d) && init == NULL)
+  if (!decl_is_param(d) && init == NULL)
     return resolve_without_value(s, d, n, type);
   Operand o = operand_poison();
-  if (is_param(d)) {
+  if (decl_is_param(d)) {
     o = param_value(s, d, type, init);
   } else if (init->kind == ND_STRUCT_TYPE || init->kind == ND_ENUM_TYPE) {
     PoolId made = made_type(s, d, init);
@@ -782,7 +695,7 @@ bool sema_resolve(Sema *s, Decl *d)
 Operand sema_decl_operand(Sema *s, Decl *d, Span use)
 {
   StrId name = d->name;
-  if (storage_of(d) == STORAGE_EXTERN)
+  if (decl_storage(d) == STORAGE_EXTERN)
     d = extern_target(s, d);
   if (d == NULL || !sema_resolve(s, d))
     return operand_poison();
@@ -796,101 +709,4 @@ Operand sema_decl_operand(Sema *s, Decl *d, Span use)
   o.name = name;
   o.span = use;
   return o;
-}
-
-/* A FIFO with registers of the program's choice is there even if only these are named. */
-static bool is_fifo_in_registers(Sema *s, const Decl *d)
-{
-  const Node *init = d->kind == DECL_CONST ? node_var_decl(d->node)->init : NULL;
-  if (init == NULL || init->kind != ND_BUILTIN_CALL || s->ir == NULL ||
-      !str_eq(node_builtin_call(init)->name.text, sema_name(s, "allocate_fifo")))
-    return false;
-  NodeList args = node_builtin_call(init)->args;
-  if (args.count < 2 || args.at[1]->kind != ND_STRUCT_INIT)
-    return false;
-  NodeList fields = node_struct_init(args.at[1])->fields;
-  bool found = false;
-  for (uint32_t i = 0; i < fields.count; i++)
-    found |= str_eq(node_field_init(fields.at[i])->name.text, sema_name(s, "dest"));
-  return found;
-}
-
-/* ---- top-level comptime blocks -------------------------------------------------------------- */
-
-static void run_module(Sema *s, uint32_t module)
-{
-  while (arrlenu(s->own->blocks_run) < arrlenu(s->modules))
-    arrput(s->own->blocks_run, false);
-  if (s->own->blocks_run[module])
-    return;
-  s->own->blocks_run[module] = true;
-  Decl *decls = s->modules[module].decls;
-  for (size_t i = 0; i < arrlenu(decls) && !s->is_refuted; i++) {
-    bool runs = is_import(s, &decls[i]) || is_fifo_in_registers(s, &decls[i]);
-    if (!runs || !sema_resolve(s, &decls[i]))
-      continue;
-    if (pool_kind(s->pool, decls[i].value) == PK_MODULE)
-      run_module(s, pool_key(s->pool, decls[i].value).u.index);
-  }
-  NodeList nodes = s->modules[module].ast->decls;
-  for (uint32_t i = 0; i < nodes.count && !s->is_refuted; i++)
-    if (nodes.at[i]->kind == ND_COMPTIME)
-      sema_run_comptime_block(s, node_comptime(nodes.at[i])->operand, WHERE_TOP, module);
-}
-
-/* Other objects can agree with this one about what the type looks like in memory. */
-static bool is_linkable(Sema *s, PoolId type)
-{
-  PoolKey k = pool_key(s->pool, type);
-  if (k.kind == PK_ARRAY_TYPE)
-    return is_linkable(s, k.u.array.element);
-  if (k.kind == PK_STRUCT_TYPE || k.kind == PK_UNION_TYPE)
-    return k.u.fields.layout != LAYOUT_AUTO;
-  if (k.kind == PK_INT_TYPE && type_bits(s->pool, type) != type_bytes(s->pool, type) * 8)
-    return false;
-  if (k.kind != PK_FN_TYPE)
-    return type_ir(s->pool, type) != IRT_VOID;
-  bool ok = pool_eq(k.u.fn_type.result, POOL(VOID)) || is_linkable(s, k.u.fn_type.result);
-  for (uint32_t i = 0; ok && i < k.u.fn_type.n; i++)
-    ok = is_linkable(s, k.u.fn_type.params[i]);
-  return ok;
-}
-
-void sema_keep_export(Sema *s, Decl *d)
-{
-  if (s->ir == NULL || !sema_resolve(s, d))
-    return;
-  if (!is_linkable(s, d->type)) {
-    diag_storage_type(s->diags, d->name_span, sema_text(s, d->name), d->type);
-    return;
-  }
-  const char **name;
-  if (d->kind == DECL_FN) {
-    IrFuncId id = sema_func_ir(s, pool_key(s->pool, d->value).u.index);
-    name = &s->ir->funcs[id.raw].name;
-  } else {
-    IrGlobalId id = sema_global_ir(s, sema_decl_global(s, d));   /* may move the globals */
-    s->ir->globals[id.raw].keep = true;
-    name = &s->ir->globals[id.raw].name;
-  }
-  if (d->exported_as.raw)
-    sema_rename_symbol(s, name, d->exported_as, d->exported_at);
-}
-
-/* `export var` and `export fn` are there whether anything uses them or not. */
-static void keep_exports(Sema *s, uint32_t module)
-{
-  Decl *decls = s->modules[module].decls;
-  for (size_t i = 0; i < arrlenu(decls); i++)
-    if (storage_of(&decls[i]) == STORAGE_EXPORT && str_is_none(decls[i].exported_as))
-      sema_keep_export(s, &decls[i]);
-}
-
-void sema_run_top_blocks(Sema *s)
-{
-  for (uint32_t i = 0; i < arrlenu(s->modules) && !s->is_refuted; i++) {
-    run_module(s, i);
-    if (!s->is_refuted)
-      keep_exports(s, i);
-  }
 }

@@ -1,194 +1,10 @@
-/* What stands in tile memory: globals, their initial data and their order. */
+/* What an evaluation leaves to the IR: the initial data of globals, the code of functions that need
+ * some, and the order of globals in tile memory. */
 #include "frontend/sema/sema_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "stb_ds.h"
-
-/* ---- names ---------------------------------------------------------------------------------- */
-
-/* "memcpy" of "<memcpy/memcpy>" and "../lib/memcpy.csl". */
-static const char *module_stem(Sema *s, uint32_t module)
-{
-  const char *path = sema_text(s, s->modules[module].path);
-  const char *slash = strrchr(path, '/');
-  const char *start = slash != NULL ? slash + 1 : path[0] == '<' ? path + 1 : path;
-  size_t n = strcspn(start, ".>");
-  char *stem = arena_copy_text(s->arena, start, n);
-  for (char *p = stem; *p != 0; p++)
-    if (!(*p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
-          (*p >= 'A' && *p <= 'Z')))
-      *p = '_';
-  return stem;
-}
-
-/* Names of the main file stand alone, others after their module's; a number makes them unique. */
-static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
-{
-  const char *text = sema_text(s, name);
-  if (s->modules[module].parent != IR_NO_ID)
-    text = arena_printf(s->arena, "%s.%s", module_stem(s, module), text);
-  StrId id = str_intern_z(s->session->names, text);
-  uint32_t n = 0;
-  bool is_taken = pair_get(&s->own->ir_names, id.raw, &n);
-  pair_put(&s->own->ir_names, id.raw, ++n);
-  return sema_keep_text(s, is_taken ? arena_printf(s->arena, "%s.%u", text, n) : text);
-}
-
-static bool is_symbol(const char *text)
-{
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  size_t first = strspn(text, letters);
-  return first > 0 && text[first + strspn(text + first, "0123456789.$_abcdefghijklmnopqrstuvwxyz"
-                                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == 0;
-}
-
-/* The value of `linkname` or `linksection` in its module. */
-static PoolId attribute_value(Sema *s, uint32_t module, const Node *attribute)
-{
-  Frame frame = {.is_declaration = true};
-  SavedWalk saved;
-  sema_enter(s, &frame, walk_in(s, module), &saved);
-  PoolId text = sema_comptime(s, attribute, POOL(COMPTIME_STRING));
-  sema_leave(s, &saved);
-  return text;
-}
-
-StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname)
-{
-  if (linkname == NULL)
-    return name;
-  PoolId text = attribute_value(s, module, linkname);
-  return pool_kind(s->pool, text) == PK_STRING ? pool_key(s->pool, text).u.string : name;
-}
-
-/* The name that `linkname` gives, or that of the declaration. */
-const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname)
-{
-  if (linkname == NULL)
-    return sema_ir_name(s, module, name);
-  PoolId text = attribute_value(s, module, linkname);
-  uint32_t used;
-  if (pool_kind(s->pool, text) == PK_STRING && is_symbol(value_text(s->pool, s->arena, text))) {
-    StrId id = pool_key(s->pool, text).u.string;
-    if (!pair_get(&s->own->ir_names, id.raw, &used)) {
-      pair_put(&s->own->ir_names, id.raw, 1);
-      return sema_text(s, id);
-    }
-    diag_linkname_twice(s->diags, linkname->span, sema_text(s, id));
-  } else if (!pool_eq(text, POOL(POISON))) {
-    diag_bad_linkname(s->diags, linkname->span, text);
-  }
-  return sema_ir_name(s, module, name);
-}
-
-bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at)
-{
-  const char *wanted = sema_text(s, name);
-  uint32_t used;
-  if (strcmp(*text, wanted) == 0)
-    return true;
-  if (!is_symbol(wanted)) {
-    diag_bad_linkname(s->diags, at, pool_string(s->pool, name));
-    return false;
-  }
-  if (pair_get(&s->own->ir_names, name.raw, &used)) {
-    diag_linkname_twice(s->diags, at, wanted);
-    return false;
-  }
-  pair_put(&s->own->ir_names, name.raw, 1);
-  *text = wanted;
-  return true;
-}
-
-StrId sema_section(Sema *s, uint32_t module, const Node *linksection)
-{
-  if (linksection == NULL)
-    return STR_NONE;
-  PoolId text = attribute_value(s, module, linksection);
-  if (pool_kind(s->pool, text) == PK_STRING && value_text(s->pool, s->arena, text)[0] != 0)
-    return pool_key(s->pool, text).u.string;
-  if (!pool_eq(text, POOL(POISON)))
-    diag_bad_linksection(s->diags, linksection->span, text);
-  return STR_NONE;
-}
-
-bool sema_section_address(const Sema *s, StrId section, uint16_t *address)
-{
-  const OptionSection *sections = s->session->options->sections;
-  for (size_t i = 0; !str_is_none(section) && i < arrlenu(sections); i++)
-    if (strcmp(sections[i].name, sema_text(s, section)) == 0) {
-      *address = sections[i].address;
-      return true;
-    }
-  return false;
-}
-
-/* ---- globals -------------------------------------------------------------------------------- */
-
-uint32_t sema_decl_global(Sema *s, Decl *d)
-{
-  if (d->global == IR_NO_ID) {
-    uint32_t index = (uint32_t)(d - s->modules[d->module].decls);
-    Global g = {.decl_module = d->module, .decl = index, .type = d->type, .ir = {IR_NO_ID},
-                .init = d->value, .span = d->name_span};
-    d->global = (uint32_t)arrlenu(s->globals);
-    arrput(s->globals, g);
-  }
-  return d->global;
-}
-
-uint32_t sema_align(Sema *s, const Node *n, uint32_t align)
-{
-  int64_t wanted = 0;
-  PoolId value = sema_comptime(s, n, POOL(NONE));
-  bool is_good = pool_eq(value, POOL(POISON)) ||
-                 (pool_int_value(s->pool, value, &wanted) && wanted > 0 && wanted <= INT16_MAX &&
-                  (wanted & (wanted - 1)) == 0);
-  if (!is_good)
-    diag_bad_align(s->diags, n->span, value);
-  return is_good && wanted > align ? (uint32_t)wanted : align;
-}
-
-static uint32_t wanted_align(Sema *s, const Decl *d, uint32_t align)
-{
-  if (d->node->kind != ND_VAR_DECL || node_var_decl(d->node)->align == NULL)
-    return align;
-  Frame frame = {.is_declaration = true};
-  SavedWalk saved;
-  sema_enter(s, &frame, walk_in(s, d->module), &saved);
-  align = sema_align(s, node_var_decl(d->node)->align, align);
-  sema_leave(s, &saved);
-  return align;
-}
-
-IrGlobalId sema_global_ir(Sema *s, uint32_t global)
-{
-  if (!ir_global_is_none(s->globals[global].ir))
-    return s->globals[global].ir;
-  Global g = s->globals[global];
-  const Decl *d = g.decl == IR_NO_ID ? NULL : &s->modules[g.decl_module].decls[g.decl];
-  uint32_t align = type_align(s->pool, g.type);
-  StrId name = d != NULL ? d->name : str_intern_z(s->session->names, "const");
-  if (d != NULL)
-    align = wanted_align(s, d, align);
-  const NodeVarDecl *node =
-      d != NULL && d->node->kind == ND_VAR_DECL ? node_var_decl(d->node) : NULL;
-  const char *text = sema_link_name(s, d != NULL ? g.decl_module : 0, name,
-                                    node != NULL ? node->linkname : NULL);
-  if (node != NULL)
-    s->globals[global].section = sema_section(s, g.decl_module, node->linksection);
-  IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
-  IrGlobal *out = &s->ir->globals[ir.raw];
-  out->type = sema_keep_text(s, type_text(s->pool, s->arena, g.type));
-  out->debug_type = debug_type_of(s->session->debug_types, g.type);
-  out->is_const = d == NULL || d->kind != DECL_VAR;
-  if (d != NULL)
-    out->loc = ir_loc_add(s->ir, d->name_span, IR_NO_LOC, NULL);
-  s->globals[global].ir = ir;
-  arrput(s->own->emitted, global);
-  return ir;
-}
 
 /* ---- initial data --------------------------------------------------------------------------- */
 
@@ -442,10 +258,89 @@ static void fill_global(Sema *s, uint32_t index)
   arrfree(d.relocs);
 }
 
-void sema_fill_globals(Sema *s)
+static void fill_globals(Sema *s)
 {
   while (s->own->next_global < arrlenu(s->own->emitted))
     fill_global(s, s->own->emitted[s->own->next_global++]);
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+static void declare_params(Sema *s, const FuncInstance *f, const NodeFnDecl *fn,
+                           const PoolKey *type, uint32_t first)
+{
+  IrFunc *ir = &s->ir->funcs[f->ir.raw];
+  for (uint32_t i = 0; i < type->u.fn_type.n; i++) {
+    Name name = node_param(fn->params.at[i])->name;
+    PoolId t = type->u.fn_type.params[i];
+    Operand o;
+    if (param_is_bound(f, i)) {
+      o = operand_value(s, f->bound[i]);
+    } else {
+      IrValue v = ir->blocks[0].params[first++];
+      o = type_ir(s->pool, t) != IRT_VOID ? operand_runtime(v, t) : operand_place(v, t, true);
+      if (fn->is_task && packed_param_ir(s, t) != IRT_VOID) {
+        o = operand_place(sema_temp(s, t).ir, t, true);
+        ir_store(&s->b, o.ir, v);
+      }
+      if (f->known != NULL)
+        o.value = f->known[i];
+    }
+    if (name_is_given(name))
+      scope_add(s, name, o, node_param(fn->params.at[i])->type);
+  }
+}
+
+static void sema_compile_func(Sema *s, uint32_t func)
+{
+  FuncInstance f = s->funcs[func];
+  const NodeFnDecl *fn = node_fn_decl(f.node);
+  if (f.compiled)
+    return;
+  s->funcs[func].compiled = true;
+  if (fn->body == NULL) {
+    diag_no_body(s->diags, fn->name.span, sema_text(s, f.name));
+    return;
+  }
+  PoolKey type = pool_key(s->pool, f.type);
+  bool in_memory = returns_in_memory(s, type.u.fn_type.result);
+  Frame frame = {.name = f.name, .is_function = true, .is_emitted = true,
+                 .func = func,
+                 .result = type.u.fn_type.result, .ir_name = s->ir->funcs[f.ir.raw].name};
+  SavedWalk saved;
+  sema_enter(s, &frame, (WalkContext){.where = WHERE_RUNTIME, .module = f.decl_module}, &saved);
+  s->b = (IrBuilder){.module = s->ir, .func = f.ir, .block = {0}};
+  if (in_memory)
+    frame.result_address = s->ir->funcs[f.ir.raw].blocks[0].params[0];
+  sema_at(s, fn->name.span);
+  declare_params(s, &f, fn, &type, in_memory);
+  Target target;
+  target_push(s, &target, TARGET_FN, (Name){{0}, {0, 0}}, frame.result);
+  /* Loops may not branch to the entry. */
+  IrBlockId body = ir_block_add(s->ir, f.ir);
+  ir_br(&s->b, body, NULL, 0);
+  s->b.block = body;
+  sema_block(s, fn->body, POOL(VOID));
+  target_pop(s, &target);
+  if (!s->is_dead && !s->is_refuted && !pool_eq(frame.result, POOL(VOID)))
+    diag_missing_return(s->diags, fn->name.span, sema_text(s, f.name),
+                        frame.result);
+  if (!s->is_dead && pool_eq(frame.result, POOL(VOID))) {
+    sema_at(s, (Span){fn->body->span.off + fn->body->span.len - 1, 1});
+    ir_ret(&s->b, IR_NO_VALUE);
+  }
+  sema_leave(s, &saved);
+}
+
+void sema_compile_pending(Sema *s)
+{
+  if (s->ir == NULL)
+    return;
+  do {
+    while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted)
+      sema_compile_func(s, s->own->pending[s->own->next_pending++]);
+    fill_globals(s);
+  } while (s->own->next_pending < arrlenu(s->own->pending) && !s->is_refuted);
 }
 
 /* ---- the memory map ------------------------------------------------------------------------- */

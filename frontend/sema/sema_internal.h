@@ -157,9 +157,7 @@ WalkContext walk_enter_comptime(Sema *s);
 void sema_enter(Sema *s, Frame *frame, WalkContext context, SavedWalk *saved);
 void sema_leave(Sema *s, const SavedWalk *saved);
 
-/* For sema_create and sema_destroy. */
-void sema_own_create(Sema *s);
-void sema_own_destroy(Sema *s);
+/* For sema_destroy. */
 void sema_forget_computed(Sema *s);
 
 /* A stretch of locals and comptime variables. */
@@ -311,16 +309,34 @@ IrValue emit_convert(Sema *s, IrValue v, PoolId from, PoolId to);
 /* Brings a container back into the range of an iN or uN that does not fill it. */
 IrValue emit_normalise(Sema *s, IrValue v, PoolId type);
 
-/* ---- sema_stmt.c, sema.c, sema_expr.c, sema_call.c --------------------------------------- */
+/* ---- sema_stmt.c, sema_loop.c, exits.c, sema.c, sema_expr.c, sema_call.c ------------------ */
+
+/* Kept out of the frames of the functions that recur for every program. */
+#define APART __attribute__((noinline))
 
 static inline bool template_is_walked(const Sema *s)
 {
   return s->now.frame != NULL && s->now.frame->is_template;
 }
 
+void sema_stmt(Sema *s, const Node *n);
 Operand sema_block(Sema *s, const Node *n, PoolId want);
 Operand sema_if(Sema *s, const Node *n, PoolId want, bool is_value);
 Operand sema_switch(Sema *s, const Node *n, PoolId want, bool is_value);
+void sema_while(Sema *s, const NodeWhile *n);
+void sema_for(Sema *s, const Node *n);
+void stmt_return(Sema *s, const NodeReturn *n);
+void stmt_break(Sema *s, const NodeBreak *n);
+void stmt_continue(Sema *s, const NodeContinue *n);
+/* A condition: known (then *known says which), at run time, or in error. */
+Operand walk_condition(Sema *s, const Node *n, bool *known);
+/* Which way the program goes here is in error, so what would run there is left out. */
+Operand leave_out(Sema *s);
+/* A part that is carried out or not, and whose value is not known; true: what follows is dead if it
+ * is carried out. */
+bool template_part(Sema *s, const Node *n, PoolId want, bool is_value);
+/* After all parts between which a condition of poison chooses. */
+Operand template_parts_end(Sema *s, bool is_dead);
 /* Counts a step of comptime evaluation; false after reporting that there were too many. */
 bool sema_step(Sema *s, Span span);
 
@@ -330,20 +346,24 @@ PoolId sema_type_node(Sema *s, const Node *n, StrId name);
 
 PoolId sema_func_value(Sema *s, uint32_t func);
 uint32_t sema_func_add(Sema *s, uint32_t module, const Node *node);
+bool param_is_bound(const FuncInstance *f, uint32_t i);
+bool returns_in_memory(Sema *s, PoolId result);
 
-/* ---- sema_emit.c ------------------------------------------------------------------------- */
+/* ---- sema_decl.c ------------------------------------------------------------------------- */
+
+Storage decl_storage(const Decl *d);
+/* Does its value come from an import, as far as the text says? */
+bool decl_is_import(Sema *s, const Decl *d);
+bool decl_is_param(const Decl *d);                   /* or a color */
 
 const char *sema_link_name(Sema *s, uint32_t module, StrId name, const Node *linkname);
 /* Gives what was emitted as `*text` the name that @export wants; false after reporting at `at` that
  * the name is none or is taken. */
 bool sema_rename_symbol(Sema *s, const char **text, StrId name, Span at);
-/* The symbol that a declaration exports or refers to. */
-StrId sema_symbol(Sema *s, uint32_t module, StrId name, const Node *linkname);
 /* The name that a linksection gives; raw 0 if there is none or it is reported. */
 StrId sema_section(Sema *s, uint32_t module, const Node *linksection);
 /* The start address that the command line gives the section; false: none. */
 bool sema_section_address(const Sema *s, StrId section, uint16_t *address);
-void sema_fill_globals(Sema *s);
 
 /* ---- replay.c ---------------------------------------------------------------------------- */
 
@@ -450,7 +470,7 @@ void sema_note_declared(Sema *s, const Operand *o);
 /* The call by which a comptime block has come to the function whose code is reached, if any. */
 void sema_note_comptime_call(Sema *s);
 
-/* ---- sema_decl.c, sema_call.c, sema_emit.c: declarations and calls ----------------------- */
+/* ---- builtin_import.c, sema_decl.c, sema_call.c: declarations and calls ------------------ */
 
 /* @import_module; the builtin table has checked that there are one or two arguments. */
 Operand sema_import_builtin(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want);
