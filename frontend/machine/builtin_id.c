@@ -1,5 +1,6 @@
 /* Builtins that make identifiers: colors, queues, task ids, microthreads, DSRs.  The ranges are
  * rows of ir/machine/machine.def. */
+#include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 
 /* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
@@ -67,6 +68,18 @@ Operand builtin_get_output_queue(Sema *s, const NodeBuiltinCall *call, Span at, 
   (void)at, (void)want;
   return make_id(s, call->args.at[0], POOL(OUTPUT_QUEUE), 0, sema_machine(s)->output_queues - 1,
                  "an output queue", false);
+}
+
+bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_output)
+{
+  *queue = sema_rvalue(s, n, POOL(NONE));
+  if (operand_is_poison(*queue))
+    return false;
+  *is_output = pool_eq(queue->type, POOL(OUTPUT_QUEUE));
+  if (*is_output || pool_eq(queue->type, POOL(INPUT_QUEUE)))
+    return true;
+  diag_not_a_queue(s->diags, n->span, queue->type);
+  return false;
 }
 
 Operand builtin_get_local_task_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)

@@ -33,8 +33,19 @@ void setup_note_dsr_load(Sema *s, DsrFile file, uint8_t number, uint8_t given, S
 void setup_note_dsr_operation(Sema *s, DsrOperation operation);
 void setup_check_dsr_operations(Sema *s);
 
-/* ---- builtin_machine.c ------------------------------------------------------------------- */
+/* ---- builtin_id.c, builtin_task.c -------------------------------------------------------- */
 
+/* An input or output queue; false after reporting that it is none. */
+bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_output);
+
+static inline bool sema_at_top(const Sema *s)
+{
+  return s->ir != NULL && s->now.where == WHERE_TOP;
+}
+static inline bool sema_arch_is(const Sema *s, Arch arch)
+{
+  return s->session->options->arch == arch;
+}
 /* What a block, unblock or activation names. */
 bool sema_action_target(Sema *s, Operand o, Span span, bool local_only, Action *action,
                         IrValue *run_time_id);
