@@ -524,6 +524,56 @@ static void check_meeting(FabricCheck *c, uint32_t tile, unsigned color, const R
   }
 }
 
+/* ---- routes in a circle ---------------------------------------------------------------------- */
+
+static bool takes_always(const FabricCheck *c, uint32_t tile, unsigned color, Port port)
+{
+  const Route *route;
+  return fabric_route_at(c, tile, color, &route) == ROUTE_KNOWN && route->is_fixed &&
+         route->always_rx & port_bit(port);
+}
+
+/* What leaves the tile through the port comes back to it, whatever the tiles do. */
+static bool comes_back(FabricCheck *c, uint32_t start, unsigned color, Port port)
+{
+  uint32_t tile, next;
+  if (!fabric_neighbour_at(c, start, port, &tile) ||
+      !takes_always(c, tile, color, port_opposite(port)))
+    return false;
+  search_start(c, tile);
+  while (search_next(c, &tile)) {
+    const Route *route;
+    if (tile == start)
+      return true;
+    if (fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN)
+      continue;
+    for (Port p = PORT_NORTH; p < PORT_RAMP; p++)
+      if (route->always_tx & port_bit(p) && fabric_neighbour_at(c, tile, p, &next) &&
+          takes_always(c, next, color, port_opposite(p)))
+        search_visit(c, next);
+  }
+  return false;
+}
+
+/* A circle that something enters has a tile that takes the color from two sides. */
+static void check_circle(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
+{
+  if (!route->is_fixed || has_one_port(route->always_rx))
+    return;
+  for (Port p = PORT_NORTH; p < PORT_RAMP; p++) {
+    if (!(route->always_tx & port_bit(p)) || !comes_back(c, tile, color, p))
+      continue;
+    Sender sender = find_sender(c, tile, color, route->always_rx);
+    Span at = fabric_route_span(c, tile, color);
+    if (!sender.use || !fabric_may_tell(c, RULE_CIRCLE, color, at))
+      return;
+    diag_routes_in_circle(c->session->diags, at, color, fabric_tile_text(c, tile), port_name(p));
+    fabric_note_sender(c, &sender);
+    diag_routes_in_circle_help(c->session->diags, at);
+    return;
+  }
+}
+
 /* ---- which tiles to look at ------------------------------------------------------------------ */
 
 typedef struct { uint32_t class, set; } KindKey;
@@ -620,7 +670,16 @@ static void note_classes(FabricCheck *c)
   }
 }
 
-static void check_routes(FabricCheck *c, uint32_t tile)
+typedef void RouteTest(FabricCheck *c, uint32_t tile, unsigned color, const Route *route);
+
+static void check_next_tiles(FabricCheck *c, uint32_t tile, unsigned color, const Route *route)
+{
+  check_links(c, tile, color, route);
+  check_meeting(c, tile, color, route);
+}
+
+/* Runs the test for each color of the tile that some tile sends. */
+static void check_routes(FabricCheck *c, uint32_t tile, RouteTest *test)
 {
   const ImageColorSet *set = &c->sets[c->l->tile_sets[tile]];
   for (uint32_t i = 0; i < set->n; i++) {
@@ -629,8 +688,7 @@ static void check_routes(FabricCheck *c, uint32_t tile)
     if (c->left_alone >> color & 1 || !(c->sent >> color & 1) ||
         fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN)
       continue;
-    check_links(c, tile, color, route);
-    check_meeting(c, tile, color, route);
+    test(c, tile, color, route);
   }
 }
 
@@ -677,11 +735,13 @@ static void check_tiles(FabricCheck *c)
   uint32_t *tiles = choose_tiles(c);
   c->stamps = arena_many(c->arena, uint32_t, (size_t)c->l->width * c->l->height);
   for (size_t i = 0; i < arrlenu(tiles); i++)
-    check_routes(c, tiles[i]);
+    check_routes(c, tiles[i], check_next_tiles);
   for (size_t i = 0; i < arrlenu(tiles); i++)
     check_operations(c, tiles[i]);
   for (size_t i = 0; i < arrlenu(tiles); i++)
     check_amounts(c, tiles[i]);
+  for (size_t i = 0; i < arrlenu(tiles); i++)       /* last: searches share their bound of steps */
+    check_routes(c, tiles[i], check_circle);
   arrfree(tiles);
   arrfree(c->stack);
 }

@@ -20,8 +20,8 @@ typedef struct {
 typedef enum { ROUTE_OPEN, ROUTE_NONE, ROUTE_KNOWN } RouteState;
 
 typedef enum { RULE_SEND, RULE_RECEIVE, RULE_LINK, RULE_UNREAD, RULE_LENGTH, RULE_CONTROL,
-               RULE_SWITCH, RULE_MEET, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED, RULE_INDEX,
-               RULE_COUNT } Rule;
+               RULE_SWITCH, RULE_MEET, RULE_CIRCLE, RULE_FLOATS, RULE_CONVERTS, RULE_PACKED,
+               RULE_INDEX, RULE_COUNT } Rule;
 
 typedef struct { Rule rule; Span at; } Told;      /* a report that has been made */
 
