@@ -42,6 +42,20 @@ def test_a_library_path_that_is_no_folder_is_shown(tmp_path):
     assert ran.err == ""
 
 
+def test_a_missing_file_says_where_the_compiler_looked(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "pe.csl").write_text('const m = @import_module("utils.csl");\n'
+                                             "comptime { @comptime_print(m.n); }\n")
+    text, _ = errors(tmp_path, "layout { @set_rectangle(1, 1); @set_tile_code(0, 0, \"src/pe.csl\"); }",
+                     "--import-path=lib")
+    assert "src/pe.csl:1:26: error: cannot find 'utils.csl' [import_not_found]" in text
+    assert "note: looked in src/, ./, lib (there is no such folder)\n" in text
+    (tmp_path / "src" / "pe.csl").write_text("")
+    text, _ = errors(tmp_path, EMPTY + 'const m = @import_module("util/all.csl");\n'
+                                       "comptime { @comptime_print(m.n); }\n")
+    assert "note: looked in ./\n" in text
+
+
 def test_imported_values_are_not_quoted(tmp_path):
     (tmp_path / "secret").write_text("user:hidden:0:0\n")
     text, _ = errors(tmp_path, EMPTY + 'const v = @import_comptime_value(u16, "secret");\n'

@@ -1242,6 +1242,9 @@ WRONG = {
     "layout_symbol_unknown": (layout(regions=[region(symbols=[
         {"name": "size", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
         region("b", x=4)]), "sets 'size', but step.csl declares no such variable"),
+    "symbol of another case": (layout(regions=[region(symbols=[
+        {"name": "Data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
+        region("b", x=4)]), "did you mean 'data'?"),
     "layout_symbol_size": (layout(regions=[region(symbols=[
         {"name": "data", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
         region("b", x=4)]), "sets 'data' to 4 bytes per tile; the variable has 16"),

@@ -428,6 +428,20 @@ static void check_elements(Sema *s, const LayoutSymbol *symbol, PoolId type)
                             arena_printf(s->arena, "%s%u", kind, 8 * bytes));
 }
 
+static void report_unknown_symbol(Sema *s, const Ast *ast, const LayoutSymbol *symbol)
+{
+  const char **names = NULL, *name = str_text(s->session->names, symbol->name);
+  diag_layout_symbol_unknown(s->diags, symbol->span, name,
+                             source_path(s->session->sources, ast->file));
+  for (uint32_t i = 0; i < ast->decls.count; i++) {
+    const Node *n = ast->decls.at[i];
+    if (node_kind(n) == ND_VAR_DECL && node_var_decl(n)->var_kind != VAR_PARAM)
+      arrput(names, str_text(s->session->names, node_var_decl(n)->name.text));
+  }
+  diag_suggest(s->diags, symbol->span, base_nearest(name, names, arrlenu(names)));
+  arrfree(names);
+}
+
 /* The variables that the layout gives content to, referenced so that they have a place. */
 static bool find_contents(Sema *s, ClassAnalysis *a)
 {
@@ -438,8 +452,7 @@ static bool find_contents(Sema *s, ClassAnalysis *a)
     const char *name = str_text(s->session->names, symbol->name);
     Decl *d = sema_find_decl(s, 0, symbol->name);
     if (!d || d->kind != DECL_VAR) {
-      diag_layout_symbol_unknown(s->diags, symbol->span, name,
-                                 source_path(s->session->sources, unit->tile->ast->file));
+      report_unknown_symbol(s, unit->tile->ast, symbol);
       return false;
     }
     if (!sema_resolve(s, d))

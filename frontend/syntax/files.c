@@ -145,7 +145,8 @@ static const char *nearest_path(Arena *arena, const char *root, const char *path
   return try_file(arena, root, name, suffix) ? name : nearest_file(arena, root, name, is_library);
 }
 
-static void suggest_file(SourceFiles *files, const char *path, const Ast *importer, Span at)
+/* False: there is none. */
+static bool suggest_file(SourceFiles *files, const char *path, const Ast *importer, Span at)
 {
   Arena *arena = files->arena;
   size_t length = strlen(path);
@@ -163,6 +164,31 @@ static void suggest_file(SourceFiles *files, const char *path, const Ast *import
   }
   if (near)
     diag_did_you_mean(files->diags, at, near);
+  return near != NULL;
+}
+
+static const char *with_folder(Arena *arena, const char *list, const char *folder)
+{
+  return arena_printf(arena, "%s%s%s%s", list, *list ? ", " : "", folder,
+                      is_folder(folder) ? "" : " (there is no such folder)");
+}
+
+/* The folders in which find_file looks for the path of an import. */
+static const char *searched_folders(const SourceFiles *files, const char *path, const Ast *importer)
+{
+  Arena *arena = files->arena;
+  bool is_library = path[0] == '<';
+  const char *list = "";
+  if (!is_library) {
+    const char *beside = dir_of(arena, source_path(files->sources, importer->file));
+    list = with_folder(arena, list, *beside ? beside : "./");
+    if (strcmp(beside, files->main_dir) != 0)
+      list = with_folder(arena, list, *files->main_dir ? files->main_dir : "./");
+  }
+  for (size_t i = is_library ? FROM_STANDARD : FROM_IMPORT_PATHS;
+       i < arrlenu(files->library_dirs); i++)
+    list = with_folder(arena, list, files->library_dirs[i]);
+  return list;
 }
 
 /* Modules of the vendor's library whose interfaces no public text describes. */
@@ -194,14 +220,9 @@ static void report_missing(SourceFiles *files, const char *path, const Ast *impo
   diag_import_not_found(files->diags, at, path);
   if (note_unpublished(files, path, at))
     return;
-  suggest_file(files, path, importer, at);
-  if (path[0] != '<')
-    return;
-  const char *list = "";
-  for (size_t i = 0; i < arrlenu(files->library_dirs); i++)
-    list = arena_printf(files->arena, "%s%s%s%s", list, i ? ", " : "", files->library_dirs[i],
-                        is_folder(files->library_dirs[i]) ? "" : " (there is no such folder)");
-  diag_looked_in(files->diags, at, list);
+  bool is_suggested = suggest_file(files, path, importer, at);
+  if (path[0] == '<' || (!is_suggested && importer && path[0] != '/'))
+    diag_looked_in(files->diags, at, searched_folders(files, path, importer));
 }
 
 /* "<name>" means a file of a library folder, and nothing above or beside it. */
