@@ -56,6 +56,16 @@ def test_a_missing_file_says_where_the_compiler_looked(tmp_path):
     assert "note: looked in ./\n" in text
 
 
+def test_a_main_file_like_another_one_is_suggested(tmp_path):
+    (tmp_path / "layout.csl").write_text(EMPTY)
+    for given, near in (("layuot.csl", "layout.csl"), ("layout.cls", "layout.csl"),
+                        (f"{tmp_path}/layouts.csl", f"{tmp_path}/layout.csl")):
+        ran = harness.cslc(given, "-o", "p.bin", cwd=tmp_path, expect=1)
+        assert f"cannot find '{given}' [import_not_found]\nnote: did you mean '{near}'?" in ran.err
+    ran = harness.cslc("quite_else.csl", "-o", "p.bin", cwd=tmp_path, expect=1)
+    assert "did you mean" not in ran.err
+
+
 def test_imported_values_are_not_quoted(tmp_path):
     (tmp_path / "secret").write_text("user:hidden:0:0\n")
     text, _ = errors(tmp_path, EMPTY + 'const v = @import_comptime_value(u16, "secret");\n'

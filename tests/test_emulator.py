@@ -621,12 +621,16 @@ def test_names_are_suggested(image):
 def test_images_that_are_none(tmp_path):
     (tmp_path / "text.bin").write_text("no image")
     assert "[image_unreadable]" in harness.emu(tmp_path / "text.bin", expect=1).err
-    assert "[image_unreadable]" in harness.emu(tmp_path / "absent.bin", expect=1).err
+    said = harness.emu(tmp_path / "absent.bin", expect=1).err
+    assert "[image_unreadable]" in said, "with image_missing"
+    assert re.search(r"note: the compiler writes it: 'cslc LAYOUT\.csl -o \S+absent\.bin'", said)
     (tmp_path / "layout.csl").write_text("layout {}")
     said = harness.emu(tmp_path / "layout.csl", expect=1).err
     assert "[image_unreadable]" in said, "with image_is_source"
     assert re.search(r"'cslc \S+layout\.csl -o prog\.bin' makes the image", said)
-    assert "[image_unreadable]" in harness.emu(tmp_path, expect=1).err
+    said = harness.emu(tmp_path, expect=1).err
+    assert "[image_unreadable]" in said and f"-o {tmp_path}'" in said
+    assert "note:" not in harness.emu(tmp_path / "text.bin", expect=1).err
 
 
 ARRAYS = (

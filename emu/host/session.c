@@ -203,13 +203,18 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
 
 static char *read_image(HostSession *s, const char *path, size_t *length)
 {
+  const char *output = path;
   struct stat info;
   if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
     path = arena_printf(s->arena, "%s/prog.bin", path);
   char *bytes = image_file_read(path, length);
-  if (!bytes)
-    diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
-  return bytes;
+  if (bytes)
+    return bytes;
+  bool is_missing = errno == ENOENT;
+  diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
+  if (is_missing)
+    diag_image_missing(s->diags, HOST_NOWHERE, output);
+  return NULL;
 }
 
 static ImageMark image_mark(const char *bytes, size_t length)

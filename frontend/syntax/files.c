@@ -156,6 +156,10 @@ static bool suggest_file(SourceFiles *files, const char *path, const Ast *import
     for (size_t i = 0; i < arrlenu(files->library_dirs) && !near; i++)
       near = nearest_path(arena, files->library_dirs[i], name, true);
     near = near ? arena_printf(arena, "<%s>", near) : NULL;
+  } else if (!importer) {
+    const char *folder = dir_of(arena, path);
+    near = nearest_file(arena, *folder ? folder : ".", path + strlen(folder), false);
+    near = near ? arena_printf(arena, "%s%s", folder, near) : NULL;
   } else if (find_library(files, path, FROM_STANDARD)) {
     near = arena_printf(arena, "<%s>", path);
   } else if (importer && path[0] != '/') {
