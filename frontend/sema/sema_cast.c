@@ -627,7 +627,7 @@ static void report_no_coercion(Sema *s, const Operand *o, PoolId type, Span span
     diag_bytes_of_string(s->diags, span);
   else if (pool_kind(s->pool, type) == PK_POINTER_TYPE && !is_constant_pointer(s, type) &&
            is_constant_pointer(s, o->type))
-    diag_writable_pointer(s->diags, span);
+    diag_pointer_to_const(s->diags, span);
 }
 
 static Operand coerce_scalar(Sema *s, Coercion c, Operand o, PoolId type, Span span)
