@@ -136,6 +136,61 @@ def test_a_launch_on_one_wafer_runs_all(tmp_path):
     assert ends[0][-1] <= stats["cycle"] and ends[1][-1] == stats["cycle"]
 
 
+def greeting(folder):
+    """The example of docs/cluster.md: a wafer with a tile that sends, one with a tile that receives."""
+    for name, tile, rx, tx in (("left", "sender", "RAMP", "EAST"), ("right", "receiver", "WEST", "RAMP")):
+        (folder / f"{name}.csl").write_text(f"""
+const greeting = @get_color(0);
+layout {{
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "{harness.ROOT}/samples/hello-wavelet/{tile}.csl", .{{ .greeting = greeting }});
+  @set_color_config(0, 0, greeting, .{{ .routes = .{{ .rx = .{{ {rx} }}, .tx = .{{ {tx} }} }} }});
+  {'@export_name("received", u32, true);' if name == "right" else ""}
+}}
+""")
+        harness.compile(folder / f"{name}.csl", folder / f"{name}.bin")
+    ends = [{"wafer": "left", "edge": "east", "at": 0}, {"wafer": "right", "edge": "west", "at": 0}]
+    return cluster_run.write(folder / "c.json", {
+        "wafers": [{"name": name, "image": f"{name}.bin"} for name in ("left", "right")],
+        "links": [{"latency": 60, "channels": [{"colors": [0, 0]}], "from": ends[0], "to": ends[1]}]})
+
+
+def cycles_of(trace):
+    """From the first to the last cycle with an issue or a move, as docs/emulator.md counts them."""
+    cycles = [int(line[1:].split()[0]) for line in trace.read_text().splitlines()
+              if " inst issue " in line or " inst group " in line or " wavelet move " in line]
+    return max(cycles) - min(cycles) + 1
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("actions", [[], ["--run"], ["--run", "--run"], ["--print=right:received"],
+                                     ["--d2h=right:received=r.npy"], ["--max-cycles=30"]],
+                         ids=lambda actions: " ".join(actions) or "none")
+def test_every_wafer_counts_its_cycles(tmp_path, monkeypatch, actions, engine):
+    """Also one that ran for the host of another wafer."""
+    monkeypatch.chdir(tmp_path)
+    limited = any("--max-cycles" in action for action in actions)
+    _, stats = cluster_run.emu(greeting(tmp_path), f"--engine={engine}", *actions, "--trace=all",
+                               f"--trace-file={tmp_path}/t.txt", expect=4 if limited else 0)
+    for name in ("left",) if limited else ("left", "right"):
+        wafer = stats["wafers"][name]
+        assert wafer["cycles"] == cycles_of(tmp_path / f"t-{name}.txt")
+        assert [p["action"] for p in wafer["phases"]] == ["run"] * max(actions.count("--run"), 1)
+        assert wafer["phases"][0]["start"] == 0 and wafer["phases"][-1]["end"] == stats["cycle"]
+
+
+def test_every_wafer_counts_its_cycles_before_a_deadlock(tmp_path):
+    """The first wafer waits for words from the west, where there is no link; the others had their share."""
+    relay(tmp_path, 40)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 3, "latency": 30}})
+    _, stats = cluster_run.emu(file, *roles(3, 3), "--h2d=w0:role@0,0,1,1=1", "--launch=go",
+                               "--trace=all", f"--trace-file={tmp_path}/t.txt", expect=3)
+    for name, wafer in stats["wafers"].items():
+        assert wafer["cycles"] == cycles_of(tmp_path / f"t-{name}.txt")
+        assert [(p["action"], p["start"], p["end"]) for p in wafer["phases"]] == [
+            ("launch go", 0, stats["cycle"])]
+
+
 def test_files_of_each_wafer(tmp_path):
     relay(tmp_path, 6)
     run_relay(tmp_path, args=[f"--d2h=got@2,0,1,1={tmp_path}/y.npy", f"--profile={tmp_path}/p.txt"])

@@ -1,4 +1,4 @@
-/* Statistics of a session, and their JSON form. */
+/* Statistics of a session, by phase, and their JSON form. */
 #include "emu/host/session_internal.h"
 #include "emu/ranks/ranks.h"
 #include "ir/base/platform.h"
@@ -8,10 +8,81 @@
 #include <jansson.h>
 #include <stb_ds.h>
 
-enum { PERCENT = 100 };
+enum { PERCENT = 100, MOST_PHASES = 4096 };
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* The phase of a new action: its own, or from the MOST_PHASES-th on the one of its name. */
+static size_t phase_for(HostSession *s, const char *action, uint64_t start)
+{
+  size_t n = arrlenu(s->phases);
+  for (size_t i = MOST_PHASES; i < n; i++)
+    if (strcmp(s->phases[i].action, action) == 0)
+      return i;
+  arrput(s->phases, ((HostPhase){
+    .action = arena_copy_text(s->arena, action, strlen(action)), .start = start, .end = start}));
+  return n;
+}
+
+static void enter_phase(HostSession *s, const char *action, uint64_t start)
+{
+  s->phase = phase_for(s, action, start);
+  HostPhase *phase = &s->phases[s->phase];
+  phase->count++;
+  s->phase_before = *phase;
+  s->phase_before.end = start;
+}
+
+void session_account(HostSession *s)
+{
+  HostPhase *phase = &s->phases[s->phase];
+  const HostPhase *before = &s->phase_before;
+  const EngineStats *stats = s->ops->stats(s->engine);
+  uint64_t first = stats->first_event > before->end ? stats->first_event : before->end;
+  bool active = stats->first_event <= stats->last_event && first <= stats->last_event;
+  phase->end = session_cycle(s);
+  if (s->phase_is_program && active)
+    phase->cycles = before->cycles + stats->last_event - first + 1;
+  if (!s->phase_is_program)
+    phase->host_cycles = before->host_cycles + phase->end - before->end;
+  else if (s->phase_has_command && active)
+    phase->host_cycles = before->host_cycles + first - before->end;
+}
+
+bool session_take_up(HostSession *s)
+{
+  uint64_t seen = arrlenu(s->phases) ? s->phases[s->phase].end : 0;
+  if (!s->options.member || session_cycle(s) <= seen)
+    return false;
+  if (!arrlenu(s->phases) || !s->phase_is_program) {
+    enter_phase(s, "run", seen);
+    s->phase_is_program = true;
+    s->phase_has_command = false;
+  }
+  session_account(s);
+  return true;
+}
+
+void session_phase(HostSession *s, bool is_program, const char *verb, const char *what)
+{
+  session_take_up(s);
+  const HostPhase *last = arrlenu(s->phases) ? &s->phases[s->phase] : NULL;
+  char action[256];
+  snprintf(action, sizeof action, "%s%s%s", verb, *what ? " " : "", what);
+  uint64_t now = session_cycle(s);
+  s->phase_is_program = is_program;
+  s->phase_is_cut = false;
+  if (last && strcmp(last->action, action) == 0 && s->phase_before.end == now && last->end == now)
+    return;                          /* nothing has happened in it yet */
+  enter_phase(s, action, now);
+  s->ops->phase_begin(s->engine);
+}
+
+/* ---- all of a session ------------------------------------------------------------------------ */
 
 HostStats session_stats(HostSession *s)
 {
+  session_take_up(s);
   HostStats stats = {
     .arch = s->program->machine->name, .engine = s->ops->name,
     .threads = s->options.threads ? s->options.threads : 1, .processes = ranks_count(),

@@ -19,7 +19,7 @@ typedef enum {
   ANSWER_READ,                  /* number of bytes, the bytes */
   ANSWER_WORDS,                 /* number of words, these, their cycles */
   ANSWER_COUNT,                 /* of unblocks */
-  ANSWER_ELSEWHERE,             /* cycle where a run of another wafer has ended for this one */
+  ANSWER_ELSEWHERE,             /* OtherRun: where a run of another wafer has ended for this one */
 } AnswerKind;
 typedef struct { uint32_t n, crc; } InputCount;
 typedef struct {
@@ -27,6 +27,7 @@ typedef struct {
   uint32_t status;
   EngineStats stats;
 } RunAnswer;
+typedef struct { uint64_t cycle; EngineStats stats; } OtherRun;
 typedef struct { uint64_t cycle; uint32_t tile; uint8_t byte; } PrintedByte;
 typedef struct { uint32_t kind, tile, color, word; uint64_t cycle; } HostInput;
 
@@ -328,6 +329,25 @@ static void sync_base(Recorder *r)
   r->base.quiet = r->inner->quiet;
 }
 
+static void note_other_run(Recorder *r)
+{
+  OtherRun run;
+  memset(&run, 0, sizeof run);
+  run.cycle = r->base.cycle;
+  run.stats = *r->ops->stats(r->inner);
+  record_answer(r, ANSWER_ELSEWHERE, &run, sizeof run);
+}
+
+static bool repeat_other_run(Recorder *r)
+{
+  OtherRun run;
+  if (!replay(r, ANSWER_ELSEWHERE, &run, sizeof run))
+    return false;
+  r->base.cycle = run.cycle;
+  r->stats = run.stats;
+  return true;
+}
+
 /* A wafer's run is one of all: time has passed for each, and each may have printed. */
 static void note_run_of(Recorder *r)
 {
@@ -335,7 +355,7 @@ static void note_run_of(Recorder *r)
   for (size_t i = 0; i < arrlenu(group); i++) {
     sync_base(group[i]);
     if (group[i] != r)
-      record_answer(group[i], ANSWER_ELSEWHERE, &group[i]->base.cycle, sizeof(uint64_t));
+      note_other_run(group[i]);
   }
   arrfree(group);
 }
@@ -348,7 +368,7 @@ static void repeat_run_of(Recorder *r)
     if (other == r || !other->from)
       continue;
     print_again(other);
-    if (!replay(other, ANSWER_ELSEWHERE, &other->base.cycle, sizeof(uint64_t)) && !r->why)
+    if (!repeat_other_run(other) && !r->why)
       diverge(r);
   }
   arrfree(group);
@@ -412,7 +432,7 @@ static void forget_run_of(Recorder *r)
 {
   Recorder **group = group_of(r);
   for (size_t i = 0; i < arrlenu(group) && !r->why; i++) {
-    size_t bytes = 1 + (group[i] == r ? sizeof(RunAnswer) : sizeof(uint64_t));
+    size_t bytes = 1 + (group[i] == r ? sizeof(RunAnswer) : sizeof(OtherRun));
     arrsetlen(group[i]->answers, arrlenu(group[i]->answers) - bytes);
   }
   arrfree(group);

@@ -355,7 +355,7 @@ WseStatus session_run(HostSession *s, uint64_t cycles)
   if (status != WSE_OK)
     return status;
   uint64_t now = session_cycle(s);
-  if (!s->phase_is_cut)
+  if (!session_take_up(s) && !s->phase_is_cut)
     session_phase(s, true, "run", "");
   s->phase_has_command = false;
   status = session_step(s, cycles && cycles < UINT64_MAX - now ? now + cycles : UINT64_MAX,

@@ -119,10 +119,19 @@ const char *session_border_refusal(const SessionOptions *options);
 /* Makes the gates of the ports; WSE_USAGE after reporting a port that cannot be. */
 WseStatus session_border_open(HostSession *session);
 
-/* ---- session_step.c */
+/* ---- collect.c */
 
 /* Begins a phase.  is_program: its cycles count as the program's. */
 void session_phase(HostSession *session, bool is_program, const char *verb, const char *what);
+/* A phase's cycles: between its first and last event if it runs the program, none if it only
+ * moves data of the host.  What remains of a phase with memcpy is the host's. */
+void session_account(HostSession *session);
+/* A run of another wafer's host has run this wafer, too: its cycles since then go to the phase that
+ * runs the program, or to a new one.  False: there were none. */
+bool session_take_up(HostSession *session);
+
+/* ---- session_step.c */
+
 /* Runs up to `limit` and accounts for it. */
 WseStatus session_step(HostSession *session, uint64_t limit, bool *quiet);
 /* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`

@@ -10,59 +10,10 @@
 #include <stb_ds.h>
 
 enum {
-  MOST_PLACES_SHOWN = 8, MOST_LINES = 25, MOST_PHASES = 4096,
+  MOST_PLACES_SHOWN = 8, MOST_LINES = 25,
   MOST_LOOPS_SHOWN = 4,
   LOOP_LINES = 2 * MOST_LOOPS_SHOWN + 3,    /* with the error, the number of others, and the help */
 };
-
-/* ---- phases ---------------------------------------------------------------------------------- */
-
-/* The phase of a new action: its own, or from the MOST_PHASES-th on the one of its name. */
-static size_t phase_for(HostSession *s, const char *action, uint64_t now)
-{
-  size_t n = arrlenu(s->phases);
-  for (size_t i = MOST_PHASES; i < n; i++)
-    if (strcmp(s->phases[i].action, action) == 0)
-      return i;
-  arrput(s->phases, ((HostPhase){
-    .action = arena_copy_text(s->arena, action, strlen(action)), .start = now, .end = now}));
-  return n;
-}
-
-void session_phase(HostSession *s, bool is_program, const char *verb, const char *what)
-{
-  const HostPhase *last = arrlenu(s->phases) ? &s->phases[s->phase] : NULL;
-  char action[256];
-  snprintf(action, sizeof action, "%s%s%s", verb, *what ? " " : "", what);
-  uint64_t now = session_cycle(s);
-  s->phase_is_program = is_program;
-  s->phase_is_cut = false;
-  if (last && strcmp(last->action, action) == 0 && s->phase_before.end == now && last->end == now)
-    return;                          /* nothing has happened in it yet */
-  s->phase = phase_for(s, action, now);
-  HostPhase *phase = &s->phases[s->phase];
-  phase->count++;
-  s->phase_before = *phase;
-  s->phase_before.end = now;
-  s->ops->phase_begin(s->engine);
-}
-
-/* A phase's cycles: between its first and last event if it runs the program, none if it only
- * moves data of the host.  What remains of a phase with memcpy is the host's. */
-static void account_cycles(HostSession *s)
-{
-  HostPhase *phase = &s->phases[s->phase];
-  const HostPhase *before = &s->phase_before;
-  const EngineStats *stats = s->ops->stats(s->engine);
-  bool active = stats->first_event <= stats->last_event;
-  phase->end = session_cycle(s);
-  if (s->phase_is_program && active)
-    phase->cycles = before->cycles + stats->last_event - stats->first_event + 1;
-  if (!s->phase_is_program)
-    phase->host_cycles = before->host_cycles + phase->end - before->end;
-  else if (s->phase_has_command && active)
-    phase->host_cycles = before->host_cycles + stats->first_event - before->end;
-}
 
 /* ---- ends of a run --------------------------------------------------------------------------- */
 
@@ -211,7 +162,7 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
   warn_unwritten(s);
   if (session_is_recorded(s) && recorder_why(s->engine))
     return session_state_error(s);
-  account_cycles(s);
+  session_account(s);
   s->quiet = status == RUN_QUIET;
   *quiet = status == RUN_QUIET;
   if (status == RUN_FAULT)
