@@ -104,6 +104,10 @@ def check(claims, name, shots):
     claims.equals(f"{name}: the keyboard chooses a tile and a time",
                   seen["keys"]["said"].startswith("P") and "whole run" not in seen["keys"]["shown"] and
                   "whole run" in seen["keys"]["after"], True)
+    claims.equals(f"{name}: Escape closes the menu of the layers", seen["keys"]["menu"],
+                  [True, False, "SUMMARY"])
+    claims.equals(f"{name}: keys choose a tab", seen["keys"]["tabs"],
+                  ["tab-findings", "tab-overview", "tab-findings", "tab-overview"])
     check_chosen_time(claims, name, seen)
     check_numbers(claims, name, seen, harness.stats(claims.scratch / "s.json"))
 

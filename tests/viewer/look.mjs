@@ -120,7 +120,7 @@ async function numbers(page) {
   return { stats, totals };
 }
 
-// The keyboard alone: a tile, a step of time, and back.
+// The keyboard alone: a tile, a step of time, and back; the menu of the layers, and the tabs.
 async function keys(page) {
   await page.focus("canvas.map");
   await page.keyboard.press("ArrowRight");
@@ -128,7 +128,21 @@ async function keys(page) {
   await page.keyboard.press(".");
   const shown = await page.textContent(".shown");
   await page.keyboard.press("Escape");
-  return { said, shown, after: await page.textContent(".shown") };
+  const after = await page.textContent(".shown");
+  await page.focus(".layers summary");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  const menu = [await page.locator(".menu").isVisible()];
+  await page.keyboard.press("Escape");
+  menu.push(await page.locator(".menu").isVisible(),
+            await page.evaluate(() => document.activeElement.tagName));
+  await page.focus('[role="tab"][aria-selected="true"]');
+  const tabs = [];
+  for (const key of ["End", "Home", "ArrowLeft", "ArrowRight"]) {
+    await page.keyboard.press(key);
+    tabs.push(await page.evaluate(() => document.activeElement.id));
+  }
+  return { said, shown, after, menu, tabs };
 }
 
 // A time chosen in the chart, of about a third of the run: what else the page says of it.

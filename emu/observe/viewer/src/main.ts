@@ -28,6 +28,7 @@ class App {
                                            "aria-label": "Details" });
   private readonly live = element("div", { class: "live", "aria-live": "polite", role: "status" });
   private readonly scale = element("div", { class: "scale" });
+  private readonly layers = element("details", { class: "layers" });
   private current = "";
   private readonly media = matchMedia("(prefers-color-scheme: dark)");
 
@@ -64,6 +65,9 @@ class App {
         this.choose("tile", false);
     });
     root.addEventListener("keydown", (e) => this.key(e));
+    root.addEventListener("pointerdown", (e) => {
+      if (!this.layers.contains(e.target as Node)) this.layers.open = false;
+    });
     this.media.addEventListener("change", this.themeChanged);
     this.choose(faulty || run.message ? "findings" : "overview", false);
   }
@@ -122,19 +126,20 @@ class App {
         act(box.checked) });
       return element("label", {}, box, ` ${label}`);
     };
+    this.layers.append(element("summary", {}, "Layers"),
+      element("div", { class: "menu" },
+        check("logarithmic scale", false, (on) => this.state.set("logarithmic", on)),
+        check("findings and chains of waits", true, (on) => this.state.set("showFindings", on)),
+        check("hot links", false, (on) => this.state.set("showHot", on)),
+        check("recorded wavelets, in playback", true, (on) => this.state.set("showWays", on)),
+        this.routeChoice()));
     return element("div", { class: "toolbar", role: "group", "aria-label": "Map controls" },
       element("label", {}, "Map ", quantity),
       element("span", { class: "buttons" },
         button("+", "Zoom in", () => this.map.zoom(1.6)),
         button("−", "Zoom out", () => this.map.zoom(1 / 1.6)),
         button("Fit", "Fit the whole fabric", () => this.map.fit())),
-      element("details", { class: "layers" }, element("summary", {}, "Layers"),
-        element("div", { class: "menu" },
-          check("logarithmic scale", false, (on) => this.state.set("logarithmic", on)),
-          check("findings and chains of waits", true, (on) => this.state.set("showFindings", on)),
-          check("hot links", false, (on) => this.state.set("showHot", on)),
-          check("recorded wavelets, in playback", true, (on) => this.state.set("showWays", on)),
-          this.routeChoice())));
+      this.layers);
   }
 
   private routeChoice(): HTMLElement {
@@ -165,12 +170,12 @@ class App {
       "aria-controls": `panel-${panel.id}`, tabindex: -1,
       onclick: () => this.choose(panel.id, false) }, panel.label);
     tab.addEventListener("keydown", (e) => {
-      const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
-      if (!step) return;
+      const at = this.panels.findIndex((p) => p.id === panel.id), n = this.panels.length;
+      const to = { ArrowRight: (at + 1) % n, ArrowLeft: (at + n - 1) % n, Home: 0, End: n - 1 }[e.key];
+      if (to === undefined) return;
       e.preventDefault();
       e.stopPropagation();
-      const at = this.panels.findIndex((p) => p.id === panel.id);
-      this.choose(this.panels[(at + step + this.panels.length) % this.panels.length].id, true);
+      this.choose(this.panels[to].id, true);
     });
     this.tabs.append(tab);
     return element("div", { class: "panel", role: "tabpanel", id: `panel-${panel.id}`,
@@ -201,17 +206,22 @@ class App {
         this.map.countedIn +
         (level ? `; over time at most ${format(this.map.overTimeMost)} per ` +
           cyclesEach(level.step_cycles) : "")),
-      element("span", { class: "none" }), element("span", {}, "0"),
-      element("span", { class: "ramp" }, element("span", { class: "gradient", style:
-        `background:${heatGradient()}` }),
-        element("span", { class: "ends" }, element("span", {}, "> 0"),
-                element("span", {}, format(middle)), element("span", {}, format(most)))));
+      element("span", { class: "key" }, element("span", { class: "none" }), element("span", {}, "0"),
+        element("span", { class: "ramp" }, element("span", { class: "gradient", style:
+          `background:${heatGradient()}` }),
+          element("span", { class: "ends" }, element("span", {}, "> 0"),
+                  element("span", {}, format(middle)), element("span", {}, format(most))))));
   }
 
   // ---- keys and themes ----
 
   private key(e: KeyboardEvent): void {
     const tag = (e.target as HTMLElement).tagName;
+    if (e.key === "Escape" && this.layers.open) {     // the menu closes, and nothing else happens
+      this.layers.open = false;
+      this.layers.querySelector("summary")?.focus();
+      return;
+    }
     if (e.ctrlKey || e.metaKey || e.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(tag)) return;
     if (e.key === " " && tag !== "BUTTON" && tag !== "SUMMARY") this.strip.toggle();
     else if (e.key === "." || e.key === ">") this.strip.move(1);

@@ -166,7 +166,8 @@ export class TilePanel implements Panel {
     this.about.textContent = cls ? `Program ${cls.source}; ${format(cls.code_bytes)} bytes of ` +
       `code, ${format(cls.static_bytes)} bytes of data.` : "No code.";
     if (found.length) {
-      const rows = simple.map((q, i) => [q.label, format(found[i].value), q.unit])
+      const label = (q: Quantity) => q.combine === "MOST" ? `${q.label}, at most` : q.label;
+      const rows = simple.map((q, i) => [label(q), format(found[i].value), q.unit])
         .filter((_, i) => found[i].value > 0);
       replace(this.counts, table(
         `Cycles ${format(found[0].slice.from)} to ${format(found[0].slice.to)}` +
@@ -250,7 +251,8 @@ export class SourcePanel implements Panel {
     const rows = new Map(sources.lines.filter((l) => l[0] === index).map((l) => [l[1], l]));
     const all = sources.lines.reduce((sum, l) => sum + l[2], 0);
     const most = Math.max(1, ...[...rows.values()].map((l) => l[2]));
-    const lines = file.text?.split("\n") ?? [];
+    const lines = file.text?.replace(/\n$/, "").split("\n") ?? [];
+    const waits = [...rows.values()].some(waitsOf);
     const longest = (numbers: number[]) =>
       numbers.reduce((most, n) => Math.max(most, format(n).length), 0);
     const widths = [longest([...rows.values()].map((l) => l[2])),
@@ -265,7 +267,7 @@ export class SourcePanel implements Panel {
       file.text === undefined ? element("p", { class: "note" }, file.name
         ? "The text of this file could not be read when the page was written."
         : "Code of the compiler, such as what loads the descriptors before the first task.") : null,
-      element("table", { class: "source", style:
+      element("table", { class: waits ? "source" : "source unwaiting", style:
                          `--cycles:${widths[0]}ch;--waits:${widths[1]}ch;--line:${widths[2]}ch` },
         element("caption", {}, `Cycles of threads by line; share of the run's ${format(all)}`),
         element("thead", {}, element("tr", {}, ...["cycles", "share", "waits", "line", "text"]
