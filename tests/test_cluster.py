@@ -8,6 +8,7 @@ import pytest
 
 import cluster_run
 import harness
+import page_data
 
 LINE = {"kind": "line", "image": "p.bin", "rows": [0], "channels": [{"colors": [1, 2]}]}
 
@@ -193,11 +194,13 @@ def test_every_wafer_counts_its_cycles_before_a_deadlock(tmp_path):
 
 def test_files_of_each_wafer(tmp_path):
     relay(tmp_path, 6)
-    run_relay(tmp_path, args=[f"--d2h=got@2,0,1,1={tmp_path}/y.npy", f"--profile={tmp_path}/p.txt"])
+    run_relay(tmp_path, args=[f"--d2h=got@2,0,1,1={tmp_path}/y.npy", f"--profile={tmp_path}/p.txt",
+                              f"--report={tmp_path}/r.wseview"])
     for i in range(3):
         assert harness.load_npy(tmp_path / f"y-w{i}.npy").ravel().tolist() == [
             3 * k + i for k in range(6)]
         assert "pe.csl" in (tmp_path / f"p-w{i}.txt").read_text()
+        assert page_data.of_file(tmp_path / f"r-w{i}.wseview").top["wafer"] == f"w{i}"
 
 
 def test_deadlock_across_a_link(tmp_path):

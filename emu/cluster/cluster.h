@@ -74,6 +74,7 @@ typedef struct {
  * member.  Between blocks the pulses of the engines' options look at them.
  * Afterwards all are at the same cycle, but those that a finding has ended. */
 RunStatus cluster_run(ClusterMember member, ClusterStretch stretch);
+const char *cluster_wafer_name(ClusterMember member);
 /* What the member's host waits for while the wafers run, for pulses; the text outlives the run. */
 void cluster_note_action(ClusterMember member, const char *action);
 /* The last one noted, with the wafer's name; NULL: none. */

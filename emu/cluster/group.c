@@ -367,6 +367,11 @@ void cluster_note_action(ClusterMember member, const char *action)
   member.cluster->acts = member.wafer;
 }
 
+const char *cluster_wafer_name(ClusterMember member)
+{
+  return member.cluster->plan->wafers[member.wafer].name;
+}
+
 const char *cluster_action(const Cluster *c, const char **wafer)
 {
   *wafer = c->plan->wafers[c->acts].name;

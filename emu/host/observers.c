@@ -360,8 +360,10 @@ void session_write_page(HostSession *s, const char *title, bool data_only, FILE 
 {
   HostStats stats = session_stats(s);
   char *text = host_stats_json(&stats);
-  PageTexts texts = {.title = title, .statistics = text, .honesty = host_honesty(),
-                     .findings = s->error.message, .data_only = data_only};
+  const ClusterMember *member = s->options.member;
+  PageTexts texts = {.title = title, .wafer = member ? cluster_wafer_name(*member) : NULL,
+                     .statistics = text, .honesty = host_honesty(), .findings = s->error.message,
+                     .data_only = data_only};
   if (session_is_partial(s) && !*texts.findings)
     texts.findings = "The run has not come to its end.\n";
   page_write(s->observers->page, s->observers->profile, session_shown(s), &texts, out);

@@ -111,6 +111,7 @@ bool stop_matches(const Program *program, const StopSpec *spec, const TraceEvent
 typedef struct Page Page;
 typedef struct {
   const char *title;            /* the path of the program */
+  const char *wafer;            /* its name in a cluster; NULL: it is no part of one */
   const char *statistics;       /* JSON */
   const char *honesty;
   const char *findings;         /* what the run has ended with; "" or NULL: nothing */

@@ -284,6 +284,8 @@ static json_t *describe_run(Page *p, const Profile *profile, Engine *engine, con
   json_t *top = json_object();
   json_object_set_new(top, "version", json_integer(FORMAT_VERSION));
   json_object_set_new(top, "title", base_json_text(texts->title));
+  if (texts->wafer)
+    json_object_set_new(top, "wafer", base_json_text(texts->wafer));
   json_object_set_new(top, "width", json_integer(image->width));
   json_object_set_new(top, "height", json_integer(image->height));
   json_object_set_new(top, "cycles", json_integer((json_int_t)cycles));
@@ -324,12 +326,16 @@ static void write_escaped(const char *text, FILE *out)
   }
 }
 
-static void write_html(Pack *pack, json_t *top, const char *title, FILE *out)
+static void write_html(Pack *pack, json_t *top, const PageTexts *texts, FILE *out)
 {
   fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
         out);
-  write_escaped(title, out);
+  if (texts->wafer) {
+    write_escaped(texts->wafer, out);
+    fputs(": ", out);
+  }
+  write_escaped(texts->title, out);
   fputs("</title>\n<style>\n", out);
   fwrite(viewer_css, 1, viewer_css_bytes, out);
   fputs("</style></head><body>\n<div id=\"viewer\"><noscript>This page needs JavaScript."
@@ -348,7 +354,7 @@ void page_write(Page *p, const Profile *profile, Engine *engine, const PageTexts
   if (texts->data_only)
     pack_write(pack, top, false, out);
   else
-    write_html(pack, top, texts->title, out);
+    write_html(pack, top, texts, out);
   json_decref(top);
   pack_destroy(pack);
 }

@@ -54,6 +54,7 @@ export interface Statistics {
 export interface Run {
   version: number;
   title: string;
+  wafer?: string;        // its name in a cluster
   width: number;
   height: number;
   cycles: number;

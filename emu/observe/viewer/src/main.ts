@@ -93,6 +93,7 @@ class App {
       element("div", { class: "name" }, element("h1", {}, file),
               file === run.title ? "" : element("p", {}, run.title)),
       element("dl", {},
+        run.wafer === undefined ? null : fact("wafer", run.wafer),
         fact("cycles", format(stats.cycles), range ? `expected ${range}` : ""),
         fact("fabric", `${format(run.width)} × ${format(run.height)}`),
         fact("machine", stats.arch),
