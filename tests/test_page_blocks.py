@@ -37,3 +37,12 @@ def test_each_script_runs(tmp_path, page, first):
         (tmp_path / "run.py").write_text(script)
         ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path)
         assert ran.out.startswith(begin) and ran.err == "", ran.out + ran.err
+
+
+@pytest.mark.parametrize("hazard, first", [("two_senders", "error:"), ("blocked_task", "cause 1:")])
+def test_reports_are_those_of_the_tests(hazard, first):
+    """docs/emulator.md shows a fault and a deadlock, from the line on that begins so."""
+    report = (harness.ROOT / "tests" / "hazards" / hazard / "report.txt").read_text()
+    shown = report[report.index(first):]
+    page = (DOCS / "emulator.md").read_text()
+    assert "\n\n" + "".join(f"    {line}\n" for line in shown.splitlines()) + "\n" in page

@@ -1,8 +1,9 @@
 /* The fast engine with one and several threads, forwards and backwards, and the reference engine in
  * another visiting order, against the reference engine: random programs on random fabrics must give
  * the same events, statistics, findings, memory and results, cycle by cycle.  ENGINE_DIFF_SEEDS
- * gives the number of seeds, ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds
- * go by until threads meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
+ * gives the number of seeds, ENGINE_DIFF_FIRST the first of them (of streams, background and tasks,
+ * too), ENGINE_DIFF_SEED a single one, ENGINE_DIFF_CREW_EVERY how many seeds go by until threads
+ * meet in every cycle; ENGINE_DIFF_STREAMS and ENGINE_DIFF_STREAM are the same
  * for programs of streams, ENGINE_DIFF_COLUMNS the number of programs of broadcasts down columns,
  * ENGINE_DIFF_BESIDE and ENGINE_DIFF_BESIDE_SEED for programs with operations in the background,
  * ENGINE_DIFF_TASKS and ENGINE_DIFF_TASKS_SEED for programs of tasks that send single wavelets;
@@ -205,6 +206,8 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+static uint32_t first_seed(void) { return from_environment("ENGINE_DIFF_FIRST", 1); }
+
 /* Programs in which the engines once differed: in the last event of what a fault had taken back, in
  * the order of two events, in an action that was due while a queue was being flushed, in a move that
  * was still put off when a fault took its wavelet back, in a load that was not repeated when a fault
@@ -219,7 +222,7 @@ static void engines_agree(void **state)
   uint32_t only = from_environment("ENGINE_DIFF_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS);
   crew_every = from_environment("ENGINE_DIFF_CREW_EVERY", CREW_EVERY);
-  for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
+  for (uint32_t seed = only ? only : first_seed(); seed <= (only ? only : first_seed() + n - 1); seed++) {
     seed_now = seed;
     run_seed(seed, true, &outcomes);
     run_seed(seed, false, &outcomes);
@@ -472,7 +475,7 @@ static void engines_agree_on_streams(void **state)
   Bridged bridged = {0};
   uint32_t only = from_environment("ENGINE_DIFF_STREAM", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_STREAMS", STREAM_SEEDS);
-  for (uint32_t seed = only ? only : 1; seed <= (only ? only : n); seed++) {
+  for (uint32_t seed = only ? only : first_seed(); seed <= (only ? only : first_seed() + n - 1); seed++) {
     seed_now = seed;
     run_streams(seed, &bridged);
   }
@@ -535,7 +538,7 @@ static void engines_agree_beside(void **state)
   Turns turns = {0};
   uint32_t only = from_environment("ENGINE_DIFF_BESIDE_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_BESIDE", BESIDE_SEEDS);
-  for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
+  for (seed_now = only ? only : first_seed(); seed_now <= (only ? only : first_seed() + n - 1); seed_now++) {
     RunStatus status = run_beside(seed_now, &turns);
     quiet += status == RUN_QUIET;
     faults += status == RUN_FAULT;
@@ -600,7 +603,7 @@ static void engines_agree_on_tasks(void **state)
   TaskCounts counts = {0};
   uint32_t only = from_environment("ENGINE_DIFF_TASKS_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_TASKS", TASKS_SEEDS);
-  for (seed_now = only ? only : 1; seed_now <= (only ? only : n); seed_now++) {
+  for (seed_now = only ? only : first_seed(); seed_now <= (only ? only : first_seed() + n - 1); seed_now++) {
     RunStatus status = run_tasks(seed_now, &counts);
     quiet += status == RUN_QUIET;
     faults += status == RUN_FAULT;
