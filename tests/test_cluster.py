@@ -343,6 +343,42 @@ def test_mistakes_in_cluster_files(tmp_path, cluster, message):
     assert message in cluster_run.emu(file, "--run", expect=1)[0].err
 
 
+@pytest.mark.parametrize("action, name, advice", [
+    ("--print=west:got", "west", "expected one of w0, w1"), ("--launch=W1:go", "W1", "did you mean 'w1'?"),
+    ("--h2d=left:role=1", "left", "expected one of w0, w1"),
+    ("--d2h=left:got=y.npy", "left", "expected one of w0, w1")])
+def test_an_action_of_a_wafer_that_there_is_not(tmp_path, action, name, advice):
+    relay(tmp_path, 5)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 2, "latency": 9}})
+    ran, _ = cluster_run.emu(file, action, expect=1)
+    assert ran.err == (f"error: host action '{action.split('=', 1)[1]}': no wafer is called '{name}'; "
+                       f"{advice} [wafer_unknown]\n")
+
+
+def test_a_number_of_elements_is_no_wafer(tmp_path):
+    relay(tmp_path, 5)
+    assert run_relay(tmp_path, 2, args=["--print=got:1@2,0,1,1"])[0].out == (
+        "w0: got@2,0: 0\nw1: got@2,0: 1\n")
+
+
+def test_a_message_names_some_of_many_wafers(tmp_path):
+    relay(tmp_path, 5)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 40, "latency": 9}})
+    ran, _ = cluster_run.emu(file, "--print=east:got", expect=1)
+    assert "expected one of w0, w1, w2" in ran.err and ran.err.endswith(", ... [wafer_unknown]\n")
+    assert len(ran.err) < 200
+
+
+def test_the_time_of_a_run_is_that_of_all_wafers(tmp_path):
+    relay(tmp_path, 40)
+    _, stats = run_relay(tmp_path)
+    seconds = {wafer["wall_seconds"] for wafer in stats["wafers"].values()}
+    assert len(seconds) == 1 and min(seconds) > 0
+    for wafer in stats["wafers"].values():
+        assert wafer["active_tile_cycles_per_second"] == pytest.approx(
+            wafer["active_tile_cycles"] / wafer["wall_seconds"])
+
+
 def test_a_file_that_is_no_json(tmp_path):
     (tmp_path / "c.json").write_text('{"wafers": [\n  oops]}')
     ran = harness.emu(f"--cluster={tmp_path}/c.json", expect=1)

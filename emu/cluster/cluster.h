@@ -44,6 +44,8 @@ void cluster_plan_free(ClusterPlan *plan);
 uint32_t cluster_plan_mark(const ClusterPlan *plan);
 /* The number of the wafer with a name of so many characters; -1: there is none. */
 int cluster_find(const ClusterPlan *plan, const char *name, size_t length);
+/* Text for a name that no wafer has: some names that they do have. */
+const char *cluster_no_wafer(const ClusterPlan *plan, const char *name, Arena *arena);
 
 /* ---- group.c --------------------------------------------------------------------------------- */
 
@@ -75,6 +77,8 @@ typedef struct {
  * Afterwards all are at the same cycle, but those that a finding has ended. */
 RunStatus cluster_run(ClusterMember member, ClusterStretch stretch);
 const char *cluster_wafer_name(ClusterMember member);
+/* That cluster_run has taken so far. */
+double cluster_seconds(ClusterMember member);
 /* What the member's host waits for while the wafers run, for pulses; the text outlives the run. */
 void cluster_note_action(ClusterMember member, const char *action);
 /* The last one noted, with the wafer's name; NULL: none. */

@@ -59,6 +59,7 @@ struct Cluster {
   unsigned threads;             /* for those here */
   const char *action;           /* of the host of wafer `acts`; NULL: none */
   unsigned acts;
+  double seconds;               /* of all runs */
   WorkCrew *crew;               /* NULL before the first block, and with one thread */
 };
 

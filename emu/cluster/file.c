@@ -25,16 +25,27 @@ bool cluster_wrong(ClusterReader *r, const char *place, const char *format, ...)
   return false;
 }
 
-/* ": did you mean 'X'?", or "; expected one of X, Y". */
-static const char *advice(ClusterReader *r, const char *given, const char *const *names, size_t n)
+/* "; did you mean 'X'?", or "; expected one of X, Y". */
+static const char *advice(Arena *arena, const char *given, const char *const *names, size_t n)
 {
+  enum { MOST_NAMES = 12 };
   const char *near = base_nearest(given, names, n);
   if (near)
-    return arena_printf(r->arena, "; did you mean '%s'?", near);
+    return arena_printf(arena, "; did you mean '%s'?", near);
   const char *list = "";
+  for (size_t i = 0; i < n && i < MOST_NAMES; i++)
+    list = arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
+  return arena_printf(arena, "; expected %s%s%s", n > 1 ? "one of " : "", list,
+                      n > MOST_NAMES ? ", ..." : "");
+}
+
+const char *cluster_no_wafer(const ClusterPlan *plan, const char *name, Arena *arena)
+{
+  size_t n = arrlenu(plan->wafers);
+  const char **names = arena_many(arena, const char *, n + 1);
   for (size_t i = 0; i < n; i++)
-    list = arena_printf(r->arena, "%s%s%s", list, i ? ", " : "", names[i]);
-  return arena_printf(r->arena, "; expected %s%s", n > 1 ? "one of " : "", list);
+    names[i] = plan->wafers[i].name;
+  return arena_printf(arena, "no wafer is called '%s'%s", name, advice(arena, name, names, n));
 }
 
 bool cluster_check_keys(ClusterReader *r, const json_t *value, const char *place,
@@ -49,7 +60,8 @@ bool cluster_check_keys(ClusterReader *r, const json_t *value, const char *place
     for (size_t i = 0; i < n_keys; i++)
       known |= strcmp(key, keys[i]) == 0;
     if (!known)
-      return cluster_wrong(r, place, "unknown key '%s'%s", key, advice(r, key, keys, n_keys));
+      return cluster_wrong(r, place, "unknown key '%s'%s", key,
+                           advice(r->arena, key, keys, n_keys));
   }
   return true;
 }
@@ -161,7 +173,7 @@ static bool get_edge(ClusterReader *r, const json_t *value, const char *place, P
       return true;
     }
   return cluster_wrong(r, inside(r, place, "edge"), "no edge is called '%s'%s", name,
-                       advice(r, name, edge_names, ARRAY_COUNT(edge_names)));
+                       advice(r->arena, name, edge_names, ARRAY_COUNT(edge_names)));
 }
 
 static bool read_end(ClusterReader *r, const json_t *link, const char *at, const char *key,
@@ -184,11 +196,8 @@ static bool read_end(ClusterReader *r, const json_t *link, const char *at, const
     end->wafer = (unsigned)found;
     return true;
   }
-  const char **names = arena_many(r->arena, const char *, arrlenu(r->plan->wafers) + 1);
-  for (size_t i = 0; i < arrlenu(r->plan->wafers); i++)
-    names[i] = r->plan->wafers[i].name;
-  return cluster_wrong(r, inside(r, place, "wafer"), "no wafer is called '%s'%s", wafer,
-                       advice(r, wafer, names, arrlenu(r->plan->wafers)));
+  return cluster_wrong(r, inside(r, place, "wafer"), "%s",
+                       cluster_no_wafer(r->plan, wafer, r->arena));
 }
 
 /* Enough that the credits of a link that is never held up suffice for its full rate. */

@@ -367,6 +367,8 @@ void cluster_note_action(ClusterMember member, const char *action)
   member.cluster->acts = member.wafer;
 }
 
+double cluster_seconds(ClusterMember member) { return member.cluster->seconds; }
+
 const char *cluster_wafer_name(ClusterMember member)
 {
   return member.cluster->plan->wafers[member.wafer].name;
@@ -398,7 +400,9 @@ RunStatus cluster_run(ClusterMember member, ClusterStretch stretch)
     return RUN_LIMIT;
   begin_pulses(c);
   const Engine *own = c->fabrics[member.wafer].engine;
+  double start = base_seconds();
   RunStatus status = run_blocks(c, &stretch, own->options.interrupt);
+  c->seconds += base_seconds() - start;
   end_pulses(c);
   return status == RUN_FAULT && !cluster_has_stopped(member) ? RUN_ELSEWHERE : status;
 }

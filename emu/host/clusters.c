@@ -2,6 +2,7 @@
  * what they write.  Each line that a wafer writes begins with its name. */
 #include "emu/host/host.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,14 +67,38 @@ static void flush_seats(Seating *t)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Where a name of a wafer may end in an action.  SYM:N has a number behind the colon. */
+static const char *end_of_wafer(const HostAction *action)
+{
+  const char *colon = action->text + strcspn(action->text, ":@=(");
+  return action->kind != HOST_RUN && *colon == ':' ? colon : NULL;
+}
+
+static WseStatus check_wafers(const Seating *t)
+{
+  Arena *arena = session_arena(t->session);
+  bool all_known = true;
+  for (size_t i = 0; i < arrlenu(t->options->actions); i++) {
+    const HostAction *action = &t->options->actions[i];
+    const char *colon = end_of_wafer(action);
+    size_t length = colon ? (size_t)(colon - action->text) : 0;
+    if (!colon || isdigit((unsigned char)colon[1]) ||
+        cluster_find(&t->host.plan, action->text, length) >= 0)
+      continue;
+    const char *name = arena_copy_text(arena, action->text, length);
+    diag_wafer_unknown(session_diags(t->session), HOST_NOWHERE, action->text,
+                       cluster_no_wafer(&t->host.plan, name, arena));
+    all_known = false;
+  }
+  return all_known ? WSE_OK : session_usage(t->session);
+}
+
 /* The part of an action that is for the wafer: all of it, or what stands behind its name.  What all
  * wafers copy to the host goes to a file of each. */
 static HostAction own_action(const Seating *t, const Seat *seat, const HostAction *action)
 {
-  const char *text = action->text, *colon = text + strcspn(text, ":@=(");
-  int wafer = *colon == ':' ? cluster_find(&t->host.plan, text, (size_t)(colon - text)) : -1;
-  if (action->kind == HOST_RUN)
-    return *action;
+  const char *text = action->text, *colon = end_of_wafer(action);
+  int wafer = colon ? cluster_find(&t->host.plan, text, (size_t)(colon - text)) : -1;
   if (wafer >= 0)
     return (HostAction){(unsigned)wafer == seat->member->wafer ? action->kind : HOST_NOTHING,
                         colon + 1};
@@ -123,6 +148,8 @@ static WseStatus open_table(Seating *t)
   WseStatus status = host_outputs_check(t->session, t->options);
   if (status == WSE_OK)
     status = host_cluster_open(t->session, t->options, &t->host);
+  if (status == WSE_OK)
+    status = check_wafers(t);
   size_t n = arrlenu(t->host.members);
   t->seats = base_zeroed(n + 1, sizeof *t->seats);
   while (t->n < n && status == WSE_OK) {

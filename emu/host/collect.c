@@ -87,7 +87,8 @@ HostStats session_stats(HostSession *s)
     .arch = s->program->machine->name, .engine = s->ops->name,
     .threads = s->options.threads ? s->options.threads : 1, .processes = ranks_count(),
     .tiles = s->program->n_tiles, .phases = s->phases, .n_phases = arrlenu(s->phases),
-    .load_seconds = s->load_seconds, .wall_seconds = s->wall_seconds,
+    .load_seconds = s->load_seconds,
+    .wall_seconds = s->options.member ? cluster_seconds(*s->options.member) : s->wall_seconds,
     .engine_stats = s->ops->stats(s->engine), .partial = session_is_partial(s),
     .timing = s->options.timing,
   };
