@@ -7,6 +7,8 @@ import harness
 
 OURS = sorted(p for folder in ("samples", "stdlib", "tests/golden")
               for p in (harness.ROOT / folder).rglob("*.csl"))
+OTHERS = sorted(p for folder in ("parse", "lang", "mistakes")
+                for p in (harness.ROOT / "tests" / folder).rglob("*.csl"))
 
 UGLY = """\
 // A file without care.
@@ -128,12 +130,14 @@ def test_nothing_changes_the_second_time(tmp_path):
     ("\ufeffvar x:u16;\r\n", "var x: u16;\n"),
     ("const s = \"// no  comment\"  ; //  a comment  \n", "const s = \"// no  comment\";  //  a comment\n"),
     ("var a = \"\u00e9\"; // x\nvar bcd = 1; // y\n",
-     "var a = \"\u00e9\";  // x\nvar bcd = 1;  // y\n")])
+     "var a = \"\u00e9\";  // x\nvar bcd = 1;  // y\n"),
+    ("const a = &  & b;\n", "const a = & &b;\n"), ("const a = b & & c;\n", "const a = b & &c;\n"),
+    ("const a = - - ! ~ & b;\n", "const a = --!~&b;\n")])
 def test_edges(tmp_path, text, want):
     assert formatted(tmp_path, text) == want
 
 
-@pytest.mark.parametrize("path", OURS, ids=lambda p: str(p.relative_to(harness.ROOT)))
+@pytest.mark.parametrize("path", OURS + OTHERS, ids=lambda p: str(p.relative_to(harness.ROOT)))
 def test_tokens_and_comments_stay(path, tmp_path):
     ran = fmt(path, expect=None)
     if ran.code == 1 and "tests/golden" in str(path):

@@ -264,6 +264,12 @@ static bool wants_space_before(const Formatter *f, uint32_t i)
   }
 }
 
+/* The scanner takes "&&" for an operator of C. */
+static bool would_join(const Formatter *f, uint32_t i)
+{
+  return f->tokens[i - 1].kind == '&' && f->tokens[i].kind == '&';
+}
+
 /* Does one stand behind the token before `i`? */
 static bool allows_space_behind(const Formatter *f, uint32_t i)
 {
@@ -274,7 +280,7 @@ static bool allows_space_behind(const Formatter *f, uint32_t i)
   case ']': return !is_element(f, i);
   case ':': return !is_label_jump(f, before);
   case '|': return !(f->layout[before].marks & MARK_PIPE_OPEN);
-  default: return !is_prefix(f, before);
+  default: return !is_prefix(f, before) || would_join(f, i);
   }
 }
 
