@@ -46,7 +46,7 @@ static bool main_arrives(Debugger *d, const TraceEvent *event)
   bool runs = core->threads[MAIN_THREAD].run != NULL, is_beside = frames_beside(core) != NULL;
   if (event->kind == EV_DONE && runs)
     return false;               /* the next one has issued: an event of its own */
-  bool was_beside = hmdel(d->beside, event->tile);
+  bool was_beside = d->beside && hmdel(d->beside, event->tile);   /* hmdel takes no map of NULL */
   if (is_beside)
     hmput(d->beside, event->tile, true);
   if ((runs && !is_beside) || (event->kind == EV_DONE && was_beside) ||
