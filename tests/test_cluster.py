@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import cluster_random
 import cluster_run
 import harness
 import page_data
@@ -156,11 +157,16 @@ layout {{
         "links": [{"latency": 60, "channels": [{"colors": [0, 0]}], "from": ends[0], "to": ends[1]}]})
 
 
+def events_of(trace):
+    """The cycles of issues and moves, in their order."""
+    return [int(line[1:].split()[0]) for line in trace.read_text().splitlines()
+            if " inst issue " in line or " inst group " in line or " wavelet move " in line]
+
+
 def cycles_of(trace):
     """From the first to the last cycle with an issue or a move, as docs/emulator.md counts them."""
-    cycles = [int(line[1:].split()[0]) for line in trace.read_text().splitlines()
-              if " inst issue " in line or " inst group " in line or " wavelet move " in line]
-    return max(cycles) - min(cycles) + 1
+    cycles = events_of(trace)
+    return cycles[-1] - cycles[0] + 1
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
@@ -190,6 +196,28 @@ def test_every_wafer_counts_its_cycles_before_a_deadlock(tmp_path):
         assert wafer["cycles"] == cycles_of(tmp_path / f"t-{name}.txt")
         assert [(p["action"], p["start"], p["end"]) for p in wafer["phases"]] == [
             ("launch go", 0, stats["cycle"])]
+
+
+def span_of(cycles, phase):
+    inside = [cycle for cycle in cycles if phase["start"] <= cycle < phase["end"]]
+    return inside[-1] - inside[0] + 1 if inside else 0
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_wafers_of_random_clusters_count_their_cycles(tmp_path, number):
+    """Launches on all wafers or on one, which may end at the limit, in a fault or in a deadlock: the
+    phases of a wafer hold all that it does, and their cycles are those of the trace."""
+    seed = int(harness.commit_random("cluster cycles").integers(10 ** 6)) + number
+    cluster = cluster_random.without_trace(cluster_random.RandomCluster(seed))
+    cluster_random.compile_images(tmp_path)
+    found = cluster_random.outcome(cluster, tmp_path,
+                                   extra=["--trace=inst,wavelet", f"--trace-file={tmp_path}/t.txt"])
+    assert found["stats"], found["err"]
+    for name, wafer in found["stats"]["wafers"].items():
+        cycles = events_of(tmp_path / f"t-{name}.txt")
+        assert wafer["cycles"] == sum(span_of(cycles, phase) for phase in wafer["phases"]), seed
+        assert all(any(phase["start"] <= cycle < phase["end"] for phase in wafer["phases"])
+                   for cycle in cycles), seed
 
 
 def test_files_of_each_wafer(tmp_path):
