@@ -61,10 +61,12 @@ uint32_t opt_turns_to_unroll(const Loop *l)
 
 /* ---- rewriting --------------------------------------------------------------------- */
 
+/* Values of other loops stay: use_last_values finds what stands for them, and must find it once. */
 static void use_value_now(IrValue *operand, void *context)
 {
   const Unroller *u = context;
-  if (operand->raw < u->loop.n_values && u->now[operand->raw].raw)
+  if (operand->raw < u->loop.n_values && u->now[operand->raw].raw &&
+      u->loop.block_of[operand->raw] == u->loop.head)
     *operand = u->now[operand->raw];
 }
 

@@ -922,6 +922,10 @@ done:
   run_destroy(&r);
 }
 
+/* Programs that were compiled wrong: a loop in straight code took a variable of another such loop
+ * one turn too late. */
+static const uint64_t once_wrong[] = {59130, 60162, 60839, 61846, 63306, 63642, 63691};
+
 static void test_random_programs(void **state)
 {
   (void)state;
@@ -930,6 +934,8 @@ static void test_random_programs(void **state)
   unsigned n = count ? (unsigned)strtoul(count, NULL, 0) : seed ? 1 : 150;
   for (unsigned i = 0; i < n; i++)
     check_seed(first + i, seed != NULL && n == 1);
+  for (unsigned i = 0; !seed && i < ARRAY_COUNT(once_wrong); i++)
+    check_seed(once_wrong[i], false);
 }
 
 int main(void)
