@@ -445,12 +445,36 @@ void dsd_get(Sel *s, IrValue v, const IrInsn *insn)
 
 /* ---- block arguments ------------------------------------------------------------------------ */
 
-typedef struct { Addr to; View view; } EdgeView;
+/* Is the operand the descriptor, it with changes, or perhaps it? */
+static bool is_made_from(const Sel *s, IrValue v, IrValue dsd)
+{
+  const IrInsn *insn = sel_def(s, v);
+  if (ir_value_eq(v, dsd))
+    return true;
+  if (insn->op == IR_select)
+    return is_made_from(s, insn->args[1], dsd) || is_made_from(s, insn->args[2], dsd);
+  return insn->op == IR_dsd_set && is_made_from(s, insn->args[0], dsd);
+}
 
-static bool reads_other_target(const EdgeView *edges, size_t i)
+/* Is it, perhaps with changes, at a place that a select has chosen: perhaps the descriptor's? */
+static bool may_select(const Sel *s, IrValue v, IrValue dsd)
+{
+  const IrInsn *insn = sel_def(s, v);
+  if (s->anchored[v.raw])
+    return false;
+  if (insn->op == IR_dsd_set)
+    return may_select(s, insn->args[0], dsd);
+  return insn->op == IR_select && is_made_from(s, v, dsd);
+}
+
+typedef struct { Addr to; View view; IrValue param, arg; } EdgeView;
+
+static bool reads_other_target(const Sel *s, const EdgeView *edges, size_t i)
 {
   for (size_t k = 0; k < arrlenu(edges); k++)
-    if (k != i && !edges[i].view.is_const && addr_equal(&edges[k].to, &edges[i].view.at))
+    if (k != i && !edges[i].view.is_const &&
+        (addr_equal(&edges[k].to, &edges[i].view.at) ||
+         may_select(s, edges[i].arg, edges[k].param)))
       return true;
   return false;
 }
@@ -463,11 +487,12 @@ void dsd_edge(Sel *s, const IrTarget *target)
     if (!ir_type_is_dsd(sel_type(s, target->args[i])))
       continue;
     EdgeView edge = {.to = slot_address(slot_of(s, block->params[i])),
-                     .view = view_of(s, target->args[i])};
+                     .view = view_of(s, target->args[i]), .param = block->params[i],
+                     .arg = target->args[i]};
     arrput(edges, edge);
   }
   for (size_t i = 0; i < arrlenu(edges); i++) {
-    if (!reads_other_target(edges, i))
+    if (!reads_other_target(s, edges, i))
       continue;
     View *view = &edges[i].view;
     Addr saved = slot_address(sel_new_slot(s, ir_type_bytes(view->type)));
@@ -477,17 +502,6 @@ void dsd_edge(Sel *s, const IrTarget *target)
   for (size_t i = 0; i < arrlenu(edges); i++)
     store_view(s, &edges[i].to, &edges[i].view);
   arrfree(edges);
-}
-
-/* Is the operand the descriptor, it with changes, or perhaps it? */
-static bool is_made_from(const Sel *s, IrValue v, IrValue dsd)
-{
-  const IrInsn *insn = sel_def(s, v);
-  if (ir_value_eq(v, dsd))
-    return true;
-  if (insn->op == IR_select)
-    return is_made_from(s, insn->args[1], dsd) || is_made_from(s, insn->args[2], dsd);
-  return insn->op == IR_dsd_set && is_made_from(s, insn->args[0], dsd);
 }
 
 static bool is_passed(const Sel *s, const IrTarget *target, IrValue dsd)
