@@ -162,7 +162,7 @@ static uint32_t same_on_way(const Hoist *h, const MInsn *first, uint32_t begin)
       continue;
     bool clears = !((written_before & registers_read(first)) |
                     ((read_before | written_before) & registers_written(first)));
-    if (clears && makes_same_value(first, &code[i]))
+    if (clears && makes_same_value(first, &code[i]) && !mir_next_reads_carry(h->mf, i))
       return i;
     if (code[i].op == MI_LABEL || !makes_value(&code[i]))
       return IR_NO_ID;
