@@ -375,8 +375,9 @@ void dsd_vec(Sel *s, IrValue v, const IrInsn *insn);
 void select_func(Cg *cg, MFunc *mf);
 /* Removes instructions without effect and with an unread result. */
 void mir_sweep(MFunc *mf);
-/* An add or subtract whose carry the next instruction reads must stay with it. */
-bool mir_next_reads_carry(const MFunc *mf, size_t i);
+/* Does an instruction behind this one read the carry that it leaves?  Nothing else that leaves one
+ * may come between; loads from the stack may stand there, after allocation. */
+bool mir_carry_is_read(const MFunc *mf, size_t i);
 
 /* constants.c: loops find their constants in registers. */
 void keep_constants(Cg *cg, MFunc *mf);

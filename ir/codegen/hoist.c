@@ -162,7 +162,7 @@ static uint32_t same_on_way(const Hoist *h, const MInsn *first, uint32_t begin)
       continue;
     bool clears = !((written_before & registers_read(first)) |
                     ((read_before | written_before) & registers_written(first)));
-    if (clears && makes_same_value(first, &code[i]) && !mir_next_reads_carry(h->mf, i))
+    if (clears && makes_same_value(first, &code[i]) && !mir_carry_is_read(h->mf, i))
       return i;
     if (code[i].op == MI_LABEL || !makes_value(&code[i]))
       return IR_NO_ID;
@@ -180,7 +180,7 @@ static uint32_t join_begins(Hoist *h, uint32_t branch)
   uint32_t label = code[branch].target, begin = begin_of_way(h, label);
   for (; begin != IR_NO_ID && branch + 1 < begin; branch++) {
     const MInsn *first = &code[branch + 1];
-    if (!makes_value(first) || mir_next_reads_carry(h->mf, branch + 1) ||
+    if (!makes_value(first) || mir_carry_is_read(h->mf, branch + 1) ||
         (registers_written(first) & registers_read(&code[branch])))
       break;
     uint32_t other = same_on_way(h, first, begin);

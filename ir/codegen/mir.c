@@ -78,7 +78,7 @@ static bool mi_has_effect(const MInsn *mi)
   if (op == OP_vec || op == OP_ldsr || op == OP_dsrset || op == OP_call || op == OP_callr ||
       info->cost == COST_CONFIG || info->cost == COST_RANDOM)
     return true;
-  /* Carry is a second result: the pair that reads it stands behind its writer. */
+  /* Carry is a second result; mir_carry_is_read looks for what reads it. */
   if (insn_defines_carry(op))
     return op != OP_addi && op != OP_add && op != OP_sub && op != OP_add32 && op != OP_sub32;
   return !(insn_defines_a(op) || op == OP_dsrget) || op == OP_vstat;
@@ -104,11 +104,19 @@ bool mi_reads_carry(const MInsn *mi)
   return mi->op == OP_addc || mi->op == OP_addc32 || mi->op == OP_subc || mi->op == OP_subc32;
 }
 
-bool mir_next_reads_carry(const MFunc *mf, size_t i)
+bool mir_carry_is_read(const MFunc *mf, size_t i)
 {
-  for (size_t k = i + 1; k < arrlenu(mf->code); k++)
-    if (!mf->code[k].dead)
-      return mi_reads_carry(&mf->code[k]);
+  for (size_t k = i + 1; k < arrlenu(mf->code); k++) {
+    const MInsn *mi = &mf->code[k];
+    if (mi->dead)
+      continue;
+    if (mi->op == MI_LABEL)
+      return false;
+    if (mi_reads_carry(mi))
+      return true;
+    if (insn_defines_carry((Opcode)mi->op) || mi_is_jump(mi) || mi_ends_flow(mi) || mi->clobbers)
+      return false;
+  }
   return false;
 }
 
@@ -149,7 +157,7 @@ void mir_sweep(MFunc *mf)
     for (size_t i = arrlenu(mf->code); i-- > 0;) {
       MInsn *mi = &mf->code[i];
       if (mi->dead || mi_has_effect(mi) || !defines_nothing_used(mi, uses) ||
-          mir_next_reads_carry(mf, i))
+          mir_carry_is_read(mf, i))
         continue;
       mi->dead = true;
       count_uses(mi, uses, -1);
