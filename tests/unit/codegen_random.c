@@ -3,8 +3,9 @@
  *
  * Programs have loops, diamonds, block arguments of all types, calls with many arguments, stack
  * memory, descriptors as values, vector operations and more values alive than there are registers.
- * One in four is compiled as it is, the others after the optimiser's levels.  WSE_SEED and
- * WSE_COUNT choose other programs. */
+ * One in four is compiled as it is, the others after the optimiser's levels.  A third of the
+ * programs have the shapes of codegen_shapes.h, too.  WSE_SEED and WSE_COUNT choose other
+ * programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,7 @@ typedef struct {
   unsigned n_values;
   IrValue stack;                   /* an alloca */
   unsigned budget;                 /* instructions left */
-  bool has_floats;
+  bool has_shapes;                 /* also those of codegen_shapes.h */
 } Gen;
 
 static IrType type_of(const Gen *g, IrValue v) { return ir_value_type(g->m, g->b.func, v); }
@@ -237,9 +238,19 @@ static void call_func(Gen *g)
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
 
-static IrValue variable(Gen *g)
+static IrValue fixed_variable(Gen *g)
 {
   return ir_global_addr(&g->b, g->dsds, DSD_BYTES * rng_below(&g->rng, VARIABLES));
+}
+
+/* One of the variables; among the shapes also one that a condition chooses. */
+static IrValue variable(Gen *g)
+{
+  IrValue one = fixed_variable(g);
+  if (!g->has_shapes || rng_below(&g->rng, 4))
+    return one;
+  IrValue other = fixed_variable(g);
+  return ir_select(&g->b, IRT_PTR, pick(g, IRT_BOOL), one, other);
 }
 
 /* A field and a value for it that keeps the descriptor near the array's middle: changes of base
@@ -496,10 +507,16 @@ static void loop(Gen *g, unsigned depth)
   g->n_values = before;
 }
 
+#include "tests/unit/codegen_shapes.h"
+
 static void random_code(Gen *g, unsigned depth)
 {
   unsigned n = 2 + rng_below(&g->rng, 14);
   for (unsigned i = 0; i < n && g->budget; i++) {
+    if (g->has_shapes && depth < 3 && rng_below(&g->rng, 6) == 0) {
+      random_shape(g, depth);
+      continue;
+    }
     unsigned what = rng_below(&g->rng, 12);
     if (what == 0 && depth < 3)
       diamond(g, depth);
@@ -566,9 +583,9 @@ static void init_variables(Gen *g, Arena *arena)
   }
 }
 
-static IrModule *random_module(Arena *arena, uint64_t seed)
+static IrModule *random_module(Arena *arena, uint64_t seed, bool has_shapes)
 {
-  Gen g = {.rng = {seed * 2 + 1}, .m = ir_module_create(arena, (Arch)(seed / 3 % ARCH_COUNT),
+  Gen g = {.has_shapes = has_shapes, .rng = {seed * 2 + 1}, .m = ir_module_create(arena, (Arch)(seed / 3 % ARCH_COUNT),
                                                             (Fp16Format)(seed % FP16_COUNT))};
   g.mem = ir_global_add(g.m, "mem", MEM_BYTES, 4);
   g.out = ir_global_add(g.m, "out", OUT_BYTES, 8);
@@ -884,19 +901,20 @@ static const char *difference(const Interp *in, Run *r, unsigned i)
   return NULL;
 }
 
-static void check_seed(uint64_t seed, bool verbose)
+static void check_seed(uint64_t seed, bool has_shapes, bool verbose)
 {
   Run r;
   run_create(&r);
-  IrModule *m = random_module(r.arena, seed);
+  IrModule *m = random_module(r.arena, seed, has_shapes);
   const char *invalid = ir_verify(m, r.arena);
   if (invalid) {
     ir_print(m, stderr);
     fail_msg("seed %llu: %s", (unsigned long long)seed, invalid);
   }
   /* the interpreter reads its own copy: what the optimiser makes of the other must agree too */
-  IrModule *plain = random_module(r.arena, seed);
-  int level = (int)(seed % 4) - 1;
+  IrModule *plain = random_module(r.arena, seed, has_shapes);
+  static const int levels[2][4] = {{-1, 0, 1, 2}, {0, 1, 2, 2}};
+  int level = levels[has_shapes][seed % 4];
   if (level >= 0)
     ir_optimise(m, &(IrOptOptions){.level = level});
   if (!run_compile(&r, m, level))
@@ -926,20 +944,33 @@ done:
  * one turn too late; a loop that exchanges two descriptors lost one that a condition had chosen. */
 static const uint64_t once_wrong[] = {59130, 60162, 60839, 61846, 63306, 63642, 63691, 96068589};
 
+/* WSE_COUNT programs from WSE_SEED on, or `usual` from 1 on. */
+static void check_programs(unsigned usual, bool has_shapes)
+{
+  const char *seed = getenv("WSE_SEED"), *count = getenv("WSE_COUNT");
+  uint64_t first = seed ? strtoull(seed, NULL, 0) : 1;
+  unsigned n = count ? (unsigned)strtoul(count, NULL, 0) : seed ? 1 : usual;
+  for (unsigned i = 0; i < n; i++)
+    check_seed(first + i, has_shapes, seed != NULL && n == 1);
+}
+
 static void test_random_programs(void **state)
 {
   (void)state;
-  const char *seed = getenv("WSE_SEED"), *count = getenv("WSE_COUNT");
-  uint64_t first = seed ? strtoull(seed, NULL, 0) : 1;
-  unsigned n = count ? (unsigned)strtoul(count, NULL, 0) : seed ? 1 : 150;
-  for (unsigned i = 0; i < n; i++)
-    check_seed(first + i, seed != NULL && n == 1);
-  for (unsigned i = 0; !seed && i < ARRAY_COUNT(once_wrong); i++)
-    check_seed(once_wrong[i], false);
+  check_programs(100, false);
+  for (unsigned i = 0; !getenv("WSE_SEED") && i < ARRAY_COUNT(once_wrong); i++)
+    check_seed(once_wrong[i], false, false);
+}
+
+static void test_random_shapes(void **state)
+{
+  (void)state;
+  check_programs(50, true);
 }
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs),
+                                     cmocka_unit_test(test_random_shapes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
