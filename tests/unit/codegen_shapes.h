@@ -1,8 +1,8 @@
 /* Shapes that optimisers look for, for the random programs of codegen_random.c, which includes this
  * text behind its generator: loops behind loops that read what the first ones leave, counters with
  * any start and step that make addresses, loops with several ways out, numbers in memory that loops
- * count, pointers that may point to the same place, chains of comparisons with one number, and sums
- * of different widths on the two ways of a branch. */
+ * count, pointers that may point to the same place, loops that fill memory, chains of comparisons
+ * with one number, and sums of different widths on the two ways of a branch. */
 #ifndef CODEGEN_SHAPES_H
 #define CODEGEN_SHAPES_H
 
@@ -118,7 +118,8 @@ static void use_counted_place(Gen *g, const Counting *c)
     keep(g, ir_load(&g->b, type, counted_place(g, c)));
 }
 
-/* From a fixed number near zero or a varying one; the last is as many steps away as it has turns. */
+/* From a fixed number near zero or a varying one.  The last is as many steps away as there are
+ * turns. */
 static IrValue start_counting(Gen *g, Counting *c, unsigned depth)
 {
   c->type = any_int(g);
@@ -205,6 +206,52 @@ static void counting_loop(Gen *g, unsigned depth)
   keep(g, new_param(g, c.after, carried));
 }
 
+/* ---- fills ---------------------------------------------------------------------------------- */
+
+/* A constant whose bytes are mostly alike. */
+static IrValue constant_to_store(Gen *g, IrType type)
+{
+  static const uint64_t splats[] = {0, UINT64_MAX, UINT64_C(0x7777777777777777), 0x1234};
+  return ir_const(&g->b, type, splats[rng_below(&g->rng, ARRAY_COUNT(splats))]);
+}
+
+/* Stores of constants at what grows with the counter; they may overlap. */
+static void store_constants(Gen *g, IrValue counter)
+{
+  IrType type = (IrType[]){IRT_I8, IRT_I16, IRT_I32, IRT_I64}[rng_below(&g->rng, 4)];
+  IrValue index = counter;
+  if (type_of(g, counter) != IRT_I16)
+    index = ir_unary(&g->b, IR_trunc, IRT_I16, counter);
+  for (unsigned n = 1 + rng_below(&g->rng, 3); n > 0; n--) {
+    IrValue at = ir_binary(&g->b, IR_mul, IRT_I16, index, word(g, ir_type_bytes(type)));
+    IrValue base = ir_global_addr(&g->b, g->array, FIRST_BYTES + 8 * rng_below(&g->rng, 4));
+    ir_store(&g->b, ir_binary(&g->b, IR_ptr_add, IRT_PTR, base, at), constant_to_store(g, type));
+  }
+}
+
+/* A loop that does nothing but store constants, behind a test of its bound or not. */
+static void filling_loop(Gen *g)
+{
+  IrBlockId front = new_block(g), head = new_block(g), after = new_block(g);
+  IrType type = rng_below(&g->rng, 2) ? IRT_I16 : IRT_I32;
+  IrValue first = ir_const(&g->b, type, rng_below(&g->rng, 4));
+  IrValue bound = ir_const(&g->b, type, 1 + rng_below(&g->rng, 20));
+  if (rng_below(&g->rng, 2))
+    bound = ir_binary(&g->b, IR_and, type, pick(g, type), ir_const(&g->b, type, 15));
+  if (rng_below(&g->rng, 2))
+    first = ir_binary(&g->b, IR_and, type, pick(g, type), ir_const(&g->b, type, 7));
+  IrOp less = rng_below(&g->rng, 2) ? IR_slt : IR_ult;
+  ir_cond_br(&g->b, ir_binary(&g->b, less, IRT_BOOL, first, bound), front, NULL, 0, after, NULL, 0);
+  g->b.block = front;
+  ir_br(&g->b, head, &first, 1);
+  g->b.block = head;
+  IrValue counter = new_param(g, head, type);
+  store_constants(g, counter);
+  IrValue next = ir_binary(&g->b, IR_add, type, counter, ir_const(&g->b, type, 1));
+  ir_cond_br(&g->b, ir_binary(&g->b, less, IRT_BOOL, next, bound), head, &next, 1, after, NULL, 0);
+  g->b.block = after;
+}
+
 /* ---- branches ------------------------------------------------------------------------------- */
 
 /* A number is compared with one constant after the other; each way brings a value. */
@@ -274,11 +321,12 @@ static void sums_on_two_ways(Gen *g)
 
 static void random_shape(Gen *g, unsigned depth)
 {
-  switch (rng_below(&g->rng, 6)) {
+  switch (rng_below(&g->rng, 7)) {
   case 0: loops_in_a_row(g); break;
   case 1: case 2: counting_loop(g, depth); break;
   case 3: chain_of_branches(g, depth); break;
   case 4: sums_on_two_ways(g); break;
+  case 5: filling_loop(g); break;
   default: change_place(g); break;
   }
   g->budget -= g->budget < 8 ? g->budget : 8;
