@@ -34,6 +34,7 @@ static unsigned rng_below(Rng *r, unsigned n) { return (unsigned)(rng_next(r) % 
 enum { MOST_VALUES = 400, FUNCS = 4, MEM_BYTES = 64, OUT_BYTES = 256, STACK_BYTES = 32 };
 /* Vector operations work on the middle of a larger array; descriptors also live in variables. */
 enum { ARRAY_BYTES = 16384, FIRST_BYTES = 8192, VARIABLES = 3, DSD_BYTES = 16, EXPLICIT_DSRS = 4 };
+enum { CELL_BYTES = 32 };
 
 static const IrType scalar_types[] = {IRT_BOOL, IRT_I8, IRT_I16, IRT_I16, IRT_I16, IRT_I32,
                                       IRT_I32, IRT_I64, IRT_F16, IRT_F32};
@@ -47,6 +48,7 @@ typedef struct {
   IrBuilder b;
   uint32_t func;
   IrGlobalId mem, out, array, dsds;
+  IrGlobalId cells;                /* no pointer and no vector operation comes to them */
   IrValue values[MOST_VALUES];     /* that dominate the place at hand */
   unsigned n_values;
   IrValue stack;                   /* an alloca */
@@ -586,12 +588,13 @@ static void init_variables(Gen *g, Arena *arena)
 
 static IrModule *random_module(Arena *arena, uint64_t seed, bool has_shapes)
 {
-  Gen g = {.has_shapes = has_shapes, .rng = {seed * 2 + 1}, .m = ir_module_create(arena, (Arch)(seed / 3 % ARCH_COUNT),
-                                                            (Fp16Format)(seed % FP16_COUNT))};
+  Gen g = {.has_shapes = has_shapes, .rng = {seed * 2 + 1}};
+  g.m = ir_module_create(arena, (Arch)(seed / 3 % ARCH_COUNT), (Fp16Format)(seed % FP16_COUNT));
   g.mem = ir_global_add(g.m, "mem", MEM_BYTES, 4);
   g.out = ir_global_add(g.m, "out", OUT_BYTES, 8);
   g.array = ir_global_add(g.m, "array", ARRAY_BYTES, 4);
   g.dsds = ir_global_add(g.m, "dsds", VARIABLES * DSD_BYTES, 2);
+  g.cells = ir_global_add(g.m, "cells", CELL_BYTES, 8);
   uint8_t *init = arena_many(arena, uint8_t, MEM_BYTES);
   for (unsigned i = 0; i < MEM_BYTES; i++)
     init[i] = (uint8_t)rng_next(&g.rng);
@@ -603,6 +606,7 @@ static IrModule *random_module(Arena *arena, uint64_t seed, bool has_shapes)
   init_variables(&g, arena);
   g.m->globals[g.array.raw].keep = g.m->globals[g.dsds.raw].keep = true;
   g.m->globals[g.mem.raw].keep = g.m->globals[g.out.raw].keep = true;
+  g.m->globals[g.cells.raw].keep = true;
   for (unsigned i = 0; i < FUNCS; i++)
     random_func(&g, i);
   g.m->bindings = arena_new(arena, IrBinding);
@@ -620,7 +624,7 @@ typedef struct { uint16_t words[DSD_BYTES / 2]; } Dsd;
 typedef struct {
   const IrModule *m;
   uint8_t memory[PE_MEM_BYTES];
-  uint32_t addresses[4];           /* of the globals */
+  uint32_t addresses[5];           /* of the globals */
   uint32_t sp;
   Dsd *dsds;                       /* stb_ds: descriptors by value */
   uint64_t dsrs[DSR_FILE_COUNT][2][MAX_DSRS];        /* physical and virtual: values */
@@ -872,6 +876,7 @@ static void show_module(const IrModule *m, const Run *r)
 
 static const struct { const char *name; unsigned bytes; } globals[] = {
   {"mem", MEM_BYTES}, {"out", OUT_BYTES}, {"array", ARRAY_BYTES}, {"dsds", VARIABLES * DSD_BYTES},
+  {"cells", CELL_BYTES},
 };
 
 static void start_memory(Interp *in, const Run *r)

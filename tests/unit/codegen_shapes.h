@@ -23,9 +23,24 @@ static IrValue shared_place(Gen *g)
   return ir_select(&g->b, IRT_PTR, pick(g, IRT_BOOL), at, place(g, 8));
 }
 
+/* A number that nothing else accesses. */
+static void change_cell(Gen *g)
+{
+  IrType type = any_int(g);
+  unsigned cell = rng_below(&g->rng, CELL_BYTES / 8);
+  IrValue at = ir_global_addr(&g->b, g->cells, 8 * cell);
+  if (rng_below(&g->rng, 4))
+    keep(g, ir_load(&g->b, type, at));
+  ir_store(&g->b, ir_global_addr(&g->b, g->cells, 8 * cell), int_op(g, type));
+}
+
 /* A number in memory, changed: what a loop counts in a global. */
 static void change_place(Gen *g)
 {
+  if (rng_below(&g->rng, 2)) {
+    change_cell(g);
+    return;
+  }
   IrType type = any_int(g);
   IrValue at = shared_place(g);
   IrValue old = keep(g, ir_load(&g->b, type, at));
