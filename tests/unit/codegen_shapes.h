@@ -6,7 +6,7 @@
 #ifndef CODEGEN_SHAPES_H
 #define CODEGEN_SHAPES_H
 
-enum { SHAPE_PLACES = 4, MOST_ROTATED = 5, MOST_TURNS = 12, MOST_TURNS_INSIDE = 3,
+enum { SHAPE_PLACES = 4, MOST_ROTATED = 5, MOST_TURNS = 12, MOST_TURNS_INSIDE = 3, MANY_TURNS = 80,
        WAYS_OF_CHAIN = 4 };
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -139,8 +139,9 @@ static IrValue start_counting(Gen *g, Counting *c, unsigned depth)
 {
   c->type = any_int(g);
   c->tests_first = rng_below(&g->rng, 3) == 0;
-  c->turns = (c->tests_first ? 0 : 1) +
-             rng_below(&g->rng, depth ? MOST_TURNS_INSIDE : MOST_TURNS);
+  /* Many: so that the loop does not become straight code. */
+  unsigned most = depth ? MOST_TURNS_INSIDE : rng_below(&g->rng, 4) ? MOST_TURNS : MANY_TURNS;
+  c->turns = (c->tests_first ? 0 : 1) + rng_below(&g->rng, most);
   c->step = rng_below(&g->rng, 2) ? 1 : (int)rng_below(&g->rng, 9) - 4;
   c->step = c->step ? c->step : 1;
   c->scale = 1U << rng_below(&g->rng, 4);
