@@ -6,7 +6,7 @@ import pytest
 import harness
 from oracle import check, formats, reduce
 from oracle.expressions import Binary, Literal, Name
-from oracle.statements import Function
+from oracle.statements import Assign, ForRange, Function
 from oracle.types import I16, Struct
 
 
@@ -49,6 +49,29 @@ def test_no_field_of_a_union_shows_padding():
                 ones = kind.encode(kind.decode((1 << union.width) - 1))
                 assert ones == (1 << union.width) - 1, f"seed {seed}: {kind} in {union}"
     assert structs > 20
+
+
+def test_functions_of_short_loops_read_what_another_loop_moved():
+    """In straight code of such loops an optimiser mistook a variable for its next value."""
+    rng, found = random.Random(7), 0
+    for _ in range(200):
+        types = check.choose.Types(rng, "f16")
+        maker = check.TurnMaker(rng, "fun0", types, [])
+        loops = [s for s in maker.function().body if isinstance(s, ForRange)]
+        moved = [{a.to.text() for a in nodes(loop, Assign)} for loop in loops]
+        read = [{n.name for a in nodes(loop, Assign) for n in nodes(a.value, Name)}
+                for loop in loops]
+        names = {n.name for n in maker.carried}
+        found += any(names & moved[i] & read[j] - moved[j]
+                     for j in range(len(loops)) for i in range(j))
+    assert found > 40, found
+
+
+def nodes(node, kind):
+    """Those of a kind in a tree, the root included."""
+    below = [n for _, _, child in node.children() if not isinstance(child, Function)
+             for n in nodes(child, kind)]
+    return [node] * isinstance(node, kind) + below
 
 
 def test_the_formats_round_once():

@@ -20,6 +20,7 @@ from oracle.generate import Maker  # noqa: E402
 from oracle.loops import LoopMaker  # noqa: E402
 from oracle.places import TooLong  # noqa: E402
 from oracle.program import Program, draw_arguments  # noqa: E402
+from oracle.turns import TurnMaker  # noqa: E402
 from oracle.vectors import VectorMaker  # noqa: E402
 
 MACHINES = ("wse2", "wse3")
@@ -30,6 +31,7 @@ TILES = 6                     # of a program
 BATCH = FUNCTIONS * TILES
 VECTORS = 0.12                # share of functions over descriptors
 LOOPS = 0.3                   # share of functions of loops over memory
+TURNS = 0.3                   # share of functions of short loops
 MOST_CYCLES = 10_000_000
 COMPILE_SECONDS = 100
 # Findings that a tile with many functions may have, but not one function alone.
@@ -101,6 +103,8 @@ def tile_program(rng, half, functions=FUNCTIONS):
             maker = VectorMaker(rng, name, types)
         elif roll < VECTORS + LOOPS:
             maker = LoopMaker(rng, name, types, made[-6:])
+        elif roll < VECTORS + LOOPS + TURNS:
+            maker = TurnMaker(rng, name, types, made[-6:])
         else:
             maker = Maker(rng, name, types, made[-6:], run_time=rng.random() < 0.2)
         function = maker.function()

@@ -333,7 +333,7 @@ class LoopMaker(VectorMaker):
         if way == 1:
             before = Declare("old", kind, p, True, True)
             return self.helper(params, kind, [before, add], Name(kind, "old")), step
-        early = Leave(Compare(BOOL, ">", by, number(kind, 100)), "return", None, by)
+        early = Leave(Compare(BOOL, ">", by, number(kind, min(100, kind.high))), "return", None, by)
         return self.helper(params, kind, [early, add], p), 0
 
     def touch(self, depth):
