@@ -45,19 +45,23 @@ class Exchanged(Vector):
 
 
 @dataclass(eq=False)
-class Exchange(Node):
-    """Two variables change places; of descriptors or pointers."""
+class Take(Node):
+    """A variable takes the descriptor of another one, or of one of two."""
+    to: str
+    condition: Expr               # or None
     first: str
-    second: str
-    between: str
+    second: str = None
+    declares: bool = False
 
     def text(self):
-        return (f"const {self.between} = {self.first}; {self.first} = {self.second}; "
-                f"{self.second} = {self.between};")
+        value = self.first
+        if self.condition:
+            value = f"if ({self.condition.text()}) {self.first} else {self.second}"
+        return f"{'const ' * self.declares}{self.to} = {value};"
 
     def run(self, frame):
-        a, b = frame.cell(self.first), frame.cell(self.second)
-        a[0], b[0] = b[0], a[0]
+        takes_first = self.condition is None or self.condition.value(frame)
+        frame.cells[self.to] = [frame.cells[self.first if takes_first else self.second][0]]
 
 
 class TurnMaker(LoopMaker):
@@ -306,16 +310,27 @@ class TurnMaker(LoopMaker):
         length = rng.randrange(1, 5)
         holds = [self.held_of(letter, length) for _ in range(rng.randrange(2, 5))]
         body = [self.operation_of(letter, holds, length)]
-        for _ in range(rng.randrange(1, 3)):
-            first, second = rng.sample(holds, 2)
-            swap = Exchange(first.vector.held, second.vector.held, self.fresh("t"))
-            body.append(If(self.expr(BOOL, 1), [swap], []) if rng.random() < 0.4 else Arm([swap]))
+        body += [self.change_places([h.vector.held for h in holds])
+                 for _ in range(rng.randrange(1, 3))]
         if rng.random() < 0.5:
             body.append(self.move(0))
         turns = self.turns(max(TURNS))
         bounds = [Literal(U16, n, True) for n in (0, turns, 1)]
         loop = ForRange(None, body, U16, *bounds, self.fresh("t"))
         return holds + [loop, self.operation_of(letter, holds, length)]
+
+    def change_places(self, names):
+        """One or more variables with descriptors get those of others."""
+        rng, way = self.rng, self.rng.random()
+        first, second = rng.sample(names, 2)
+        between = self.fresh("t")
+        if way < 0.3:
+            return Take(first, self.expr(BOOL, 1), second, rng.choice(names))
+        # In an exchange the first one, too, may get one of two.
+        chosen = self.expr(BOOL, 1) if way < 0.5 else None
+        swap = [Take(between, None, first, declares=True),
+                Take(first, chosen, second, rng.choice(names)), Take(second, None, between)]
+        return If(self.expr(BOOL, 1), swap, []) if way > 0.8 else Arm(swap)
 
     def operation_of(self, letter, holds, length):
         rng = self.rng
