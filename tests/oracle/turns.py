@@ -8,13 +8,13 @@ some of all, so that it also reads those that another loop has moved.
 from dataclasses import dataclass
 
 from oracle import choose
-from oracle.expressions import (AddressOf, Binary, Call, Choice, Compare, Deref, Expr, Index,
+from oracle.expressions import (AddressOf, As, Binary, Call, Choice, Compare, Deref, Expr, Index,
                                 Literal, Logic, Name, Node, Unary)
 from oracle.generate import MOST_COST
 from oracle.loops import LoopMaker
 from oracle.statements import (Arm, Assign, CallStatement, Declare, ForRange, Function, If, Leave,
                                While)
-from oracle.types import BOOL, F32, U16, Float, array, named, pointer
+from oracle.types import BOOL, F32, U16, Float, Int, array, integer, named, pointer
 from oracle.vectors import OPS, SIZE, Operation, Vector, some_walk
 
 TURNS = (1, 2, 2, 3, 3, 4)
@@ -75,6 +75,8 @@ class TurnMaker(LoopMaker):
         rng = self.rng
         self.main = rng.choice(choose.COMMON * 2 + [F32, self.types.half, choose.some_integer(rng)])
         other = rng.choice(choose.COMMON + [F32])
+        if isinstance(self.main, Int) and self.main.width > 16 and rng.random() < 0.5:
+            other = integer(self.main.width // 2, rng.random() < 0.5)
         params = [("p0", U16), ("p1", self.main), ("p2", self.main), ("p3", other), ("p4", BOOL)]
         self.palette = [self.main, self.main, other, rng.choice(choose.COMMON), BOOL]
         for name, kind in params:
@@ -94,7 +96,7 @@ class TurnMaker(LoopMaker):
         rng = self.rng
         self.carried = [self.variable(self.main) for _ in range(rng.randrange(2, 5))]
         self.flags = [self.variable(BOOL) for _ in range(rng.randrange(2))]
-        if rng.random() < 0.5:
+        if rng.random() < 0.6:
             self.variable(other)
         if rng.random() < 0.6:
             self.variable(array(self.main, rng.choice((2, 3, 4))))
@@ -187,8 +189,8 @@ class TurnMaker(LoopMaker):
 
     def statement(self, depth):
         rng = self.rng
-        ways = [self.move] * 6 + [self.shared, self.shared, self.leave, self.leave, self.point,
-                                  self.assign, self.declare, self.bumped, self.call_with_pointers]
+        ways = [self.move] * 6 + [self.shared, self.halves] * 2 + [self.leave] * 2 + \
+            [self.point, self.assign, self.declare, self.bumped, self.call_with_pointers]
         if depth > 0:
             ways += [self.branch, self.select, self.scope, self.loop, self.loop, self.loop]
         return rng.choice(ways)(depth)
@@ -277,6 +279,22 @@ class TurnMaker(LoopMaker):
         first = rng.random() < 0.7
         yes.insert(0 if first else 1, same())
         no.insert(0 if first else len(no), same())
+        return If(self.expr(BOOL, 1), yes, no)
+
+    def halves(self, depth):
+        """One way computes with whole variables, the other one with their low halves."""
+        rng = self.rng
+        narrow = [k for k in self.palette if isinstance(k, Int) and isinstance(self.main, Int)
+                  and k.width < self.main.width and self.found(k, mutable=True)]
+        if not narrow:
+            return self.shared(depth)
+        kind, op, a, b = rng.choice(narrow), rng.choice("++-"), self.some(), self.some()
+        to = [self.reach(*rng.choice(self.found(kind, mutable=True))) for _ in range(2)]
+        yes = [Assign(rng.choice(self.moved), "", Binary(self.main, op, a, b)),
+               Assign(to[0], "", Binary(kind, op, self.operand(kind), self.operand(kind)))]
+        no = [Assign(to[1], "", Binary(kind, op, As(kind, a), As(kind, b))), self.move(0)]
+        for way in (yes, no):
+            rng.shuffle(way)
         return If(self.expr(BOOL, 1), yes, no)
 
     def bumped(self, depth):
