@@ -29,9 +29,9 @@ HALVES = ("f16", "f16", "bf16", "cb16")       # f16 is the default and the most 
 FUNCTIONS = 20                # of a tile
 TILES = 6                     # of a program
 BATCH = FUNCTIONS * TILES
-VECTORS = 0.12                # share of functions over descriptors
-LOOPS = 0.3                   # share of functions of loops over memory
-TURNS = 0.3                   # share of functions of short loops
+VECTORS = 0.1                 # share of functions over descriptors
+LOOPS = 0.25                  # share of functions of loops over memory
+TURNS = 0.25                  # share of functions of short loops
 MOST_CYCLES = 10_000_000
 COMPILE_SECONDS = 100
 # Findings that a tile with many functions may have, but not one function alone.

@@ -1,5 +1,5 @@
 """Short loops in a row, round which variables move: they rotate, change places, keep what another
-one was a turn ago, and the next loop reads what the last one left.
+one was in the turn before, and the next loop reads what the last one left.
 
 A loop of few turns becomes straight code, and what its variables are behind it is not what they are
 in it.  Bodies are often without a branch, as such loops are.  The variables that a loop moves are
@@ -69,7 +69,7 @@ class TurnMaker(LoopMaker):
 
     def __init__(self, rng, name, types, callees):
         super().__init__(rng, name, types, callees)
-        self.run_time = rng.random() < 0.4
+        self.run_time = rng.random() < 0.2
 
     def function(self):
         rng = self.rng
@@ -216,10 +216,10 @@ class TurnMaker(LoopMaker):
         return Arm([Declare(last.name, self.main, names[0], True, True)] + moves)
 
     def operators(self):
-        return "+-*" if isinstance(self.main, Float) else "+-^&|"
+        return "+-*" if isinstance(self.main, Float) else "+-^^&|"
 
     def sum(self):
-        """Of two variables, or of one and what the turn reads."""
+        """A sum of two variables, or of one and what the turn reads."""
         other = self.some() if self.rng.random() < 0.6 else self.coerced(self.main, 1)
         return Binary(self.main, self.rng.choice(self.operators()), self.some(), other)
 
