@@ -98,6 +98,9 @@ typedef struct { uint8_t slot; bool def, use; } MOperand;
 enum { MOST_OPERANDS = 5 };
 /* Register operands of an instruction, in no particular order; returns how many. */
 unsigned mi_operands(const MInsn *mi, MOperand out[MOST_OPERANDS]);
+/* Physical registers that an instruction, which is no label, reads or writes. */
+uint16_t mi_reads(const MInsn *mi);
+uint16_t mi_writes(const MInsn *mi);
 bool mi_is_jump(const MInsn *mi);          /* has a label as target */
 bool mi_ends_flow(const MInsn *mi);        /* what follows is not reached from it */
 bool mi_is_copy(const MInsn *mi);          /* mov or mov32 of whole registers */

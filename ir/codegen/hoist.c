@@ -14,7 +14,7 @@
  * which a jump forwards pays for once and one backwards in each turn. */
 enum { MOST_WORDS_FORWARDS = 1, MOST_WORDS_BACKWARDS = 2 };
 
-/* Instructions at the begin of a way among which the same one is looked for. */
+/* Instructions at the beginning of a way among which the same one is looked for. */
 enum { MOST_LOOKED_AT = 8 };
 
 typedef struct {
@@ -27,47 +27,20 @@ typedef struct {
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
-static void read_and_written(const MInsn *mi, uint16_t *read, uint16_t *written)
-{
-  MOperand ops[MOST_OPERANDS];
-  unsigned n = mi_operands(mi, ops);
-  *read = mi->uses;
-  *written = mi->clobbers;
-  for (unsigned k = 0; k < n; k++) {
-    uint16_t mask = reg_mask(mi->r[ops[k].slot]);
-    *read |= ops[k].use ? mask : 0;
-    *written |= ops[k].def ? mask : 0;
-  }
-}
-
-static uint16_t registers_read(const MInsn *mi)
-{
-  uint16_t read, written;
-  read_and_written(mi, &read, &written);
-  return read;
-}
-
-static uint16_t registers_written(const MInsn *mi)
-{
-  uint16_t read, written;
-  read_and_written(mi, &read, &written);
-  return written;
-}
-
-/* One walk from the end to the begin; true if it found something that a jump backwards may need. */
+/* One walk from the end to the beginning; true if it found something that a jump backwards may
+ * need. */
 static bool spread_needs(Hoist *h)
 {
   bool changed = false;
   for (uint32_t i = (uint32_t)arrlenu(h->mf->code); i-- > 0;) {
     const MInsn *mi = &h->mf->code[i];
-    uint16_t read = 0, written = 0, now = 0;
-    if (mi->op != MI_LABEL)
-      read_and_written(mi, &read, &written);
+    uint16_t now = 0;
     if (i + 1 < arrlenu(h->mf->code) && (mi->op == MI_LABEL || !mi_ends_flow(mi)))
       now = h->needed[i + 1];
     if (mi_is_jump(mi))
       now |= h->needed[h->at[mi->target]];
-    now = (uint16_t)((now & ~written) | read);
+    if (mi->op != MI_LABEL)
+      now = (uint16_t)((now & ~mi_writes(mi)) | mi_reads(mi));
     changed |= now != h->needed[i];
     h->needed[i] = now;
   }
@@ -112,7 +85,7 @@ static void swap_with_branch(Hoist *h, uint32_t branch)
   first.live = code[branch].live;
   code[branch + 1] = code[branch];
   code[branch] = first;
-  unmark_variables(h, &code[branch + 1], registers_written(&first));
+  unmark_variables(h, &code[branch + 1], mi_writes(&first));
 }
 
 static bool is_branch(const MInsn *mi)
@@ -156,19 +129,18 @@ static uint32_t begin_of_way(const Hoist *h, uint32_t label)
 static uint32_t same_on_way(const Hoist *h, const MInsn *first, uint32_t begin)
 {
   const MInsn *code = h->mf->code;
-  uint16_t read, written, read_before = 0, written_before = 0;
+  uint16_t read_before = 0, written_before = 0;
   for (uint32_t i = begin; i < arrlenu(code) && i - begin < MOST_LOOKED_AT; i++) {
     if (code[i].dead)
       continue;
-    bool clears = !((written_before & registers_read(first)) |
-                    ((read_before | written_before) & registers_written(first)));
+    bool clears = !((written_before & mi_reads(first)) |
+                    ((read_before | written_before) & mi_writes(first)));
     if (clears && makes_same_value(first, &code[i]) && !mir_carry_is_read(h->mf, i))
       return i;
     if (code[i].op == MI_LABEL || !makes_value(&code[i]))
       return IR_NO_ID;
-    read_and_written(&code[i], &read, &written);
-    read_before |= read;
-    written_before |= written;
+    read_before |= mi_reads(&code[i]);
+    written_before |= mi_writes(&code[i]);
   }
   return IR_NO_ID;
 }
@@ -181,12 +153,12 @@ static uint32_t join_begins(Hoist *h, uint32_t branch)
   for (; begin != IR_NO_ID && branch + 1 < begin; branch++) {
     const MInsn *first = &code[branch + 1];
     if (!makes_value(first) || mir_carry_is_read(h->mf, branch + 1) ||
-        (registers_written(first) & registers_read(&code[branch])))
+        (mi_writes(first) & mi_reads(&code[branch])))
       break;
     uint32_t other = same_on_way(h, first, begin);
     if (other == IR_NO_ID)
       break;
-    h->needed[h->at[label]] |= registers_written(first);
+    h->needed[h->at[label]] |= mi_writes(first);
     swap_with_branch(h, branch);
     code[other].dead = true;
   }
@@ -223,9 +195,9 @@ static void hoist_copies(Hoist *h, uint32_t branch)
   uint32_t jump = jump_behind_copies(h, branch);
   if (jump == IR_NO_ID)
     return;
-  uint16_t kept = h->needed[h->at[code[branch].target]] | registers_read(&code[branch]);
+  uint16_t kept = h->needed[h->at[code[branch].target]] | mi_reads(&code[branch]);
   for (uint32_t i = branch + 1; i < jump; i++)
-    if (registers_written(&code[i]) & kept)
+    if (mi_writes(&code[i]) & kept)
       return;
   for (; branch + 1 < jump; branch++)
     swap_with_branch(h, branch);

@@ -99,6 +99,26 @@ bool mi_invert(Opcode op, Opcode *inverse)
   return false;
 }
 
+uint16_t mi_reads(const MInsn *mi)
+{
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  uint16_t mask = mi->uses;
+  for (unsigned k = 0; k < n; k++)
+    mask |= ops[k].use ? reg_mask(mi->r[ops[k].slot]) : 0;
+  return mask;
+}
+
+uint16_t mi_writes(const MInsn *mi)
+{
+  MOperand ops[MOST_OPERANDS];
+  unsigned n = mi_operands(mi, ops);
+  uint16_t mask = mi->clobbers;
+  for (unsigned k = 0; k < n; k++)
+    mask |= ops[k].def ? reg_mask(mi->r[ops[k].slot]) : 0;
+  return mask;
+}
+
 bool mi_reads_carry(const MInsn *mi)
 {
   return mi->op == OP_addc || mi->op == OP_addc32 || mi->op == OP_subc || mi->op == OP_subc32;

@@ -40,16 +40,6 @@ static bool is_apart(const MInsn *a, const MInsn *b)
   return same_place(a, b) && abs(a->imm - b->imm) >= BYTES;
 }
 
-static uint16_t registers_written(const MInsn *mi)
-{
-  MOperand ops[MOST_OPERANDS];
-  unsigned n = mi_operands(mi, ops);
-  uint16_t written = 0;
-  for (unsigned k = 0; k < n; k++)
-    written |= ops[k].def ? reg_mask(mi->r[ops[k].slot]) : 0;
-  return written;
-}
-
 /* Does it do no more than make a value, store one, or perhaps go elsewhere? */
 static bool is_plain(const MInsn *mi)
 {
@@ -63,7 +53,7 @@ static bool still_holds(const MFunc *mf, uint32_t at, uint32_t copy, uint16_t wr
 {
   const MInsn *access = &mf->code[at];
   if (!is_absolute(access) &&
-      (reg_mask(access->r[1]) & (written | registers_written(access))))
+      (reg_mask(access->r[1]) & (written | mi_writes(access))))
     return false;
   for (uint32_t i = at + 1; i < copy; i++)
     if (!mf->code[i].dead && is_store(&mf->code[i]) && !is_apart(access, &mf->code[i]))
@@ -85,7 +75,7 @@ static uint32_t access_before(const MFunc *mf, uint32_t copy)
     if ((is_load(mi) || mi->op == OP_st32 || mi->op == OP_st32a) && mi->r[0] == from &&
         still_holds(mf, i, copy, written))
       return i;
-    written |= registers_written(mi);
+    written |= mi_writes(mi);
     if (written & reg_mask(from))
       return IR_NO_ID;
   }

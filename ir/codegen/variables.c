@@ -134,18 +134,6 @@ void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *co
       mf->homes[h].reg = rename(context, mf->homes[h].reg);
 }
 
-/* Registers that an instruction writes. */
-static uint16_t written_registers(const MInsn *mi)
-{
-  MOperand ops[MOST_OPERANDS];
-  unsigned n = mi_operands(mi, ops);
-  uint16_t mask = mi->clobbers;
-  for (unsigned k = 0; k < n; k++)
-    if (ops[k].def)
-      mask |= reg_mask(mi->r[ops[k].slot]);
-  return mask;
-}
-
 /* Before the instruction, the homes in `kept` hold their variables, too. */
 static void add_marks(MInsn *mi, const uint64_t *kept, size_t n_words, Arena *arena)
 {
@@ -186,7 +174,7 @@ void variables_keep_parameters(MFunc *mf, Arena *arena)
     if (mi->op == MI_LABEL || mi->dead)
       continue;
     add_marks(mi, kept, n_words, arena);
-    uint16_t written = mi_ends_flow(mi) ? UINT16_MAX : written_registers(mi);
+    uint16_t written = mi_ends_flow(mi) ? UINT16_MAX : mi_writes(mi);
     for (unsigned r = 0; r < GPR_COUNT; r++)
       for (size_t w = 0; w < n_words && written >> r & 1; w++)
         kept[w] &= ~of_register[r * n_words + w];

@@ -206,7 +206,14 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
-static uint32_t first_seed(void) { return from_environment("ENGINE_DIFF_FIRST", 1); }
+/* The one that the variable names, or `n` from the first one on. */
+typedef struct { uint32_t only, first, last; } Seeds;
+
+static Seeds seeds_to_run(const char *only_name, uint32_t n)
+{
+  uint32_t only = from_environment(only_name, 0), first = from_environment("ENGINE_DIFF_FIRST", 1);
+  return only ? (Seeds){only, only, only} : (Seeds){0, first, first + n - 1};
+}
 
 /* Programs in which the engines once differed: in the last event of what a fault had taken back, in
  * the order of two events, in an action that was due while a queue was being flushed, in a move that
@@ -219,15 +226,15 @@ static void engines_agree(void **state)
 {
   (void)state;
   Outcomes outcomes = {0};
-  uint32_t only = from_environment("ENGINE_DIFF_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_SEEDS", DEFAULT_SEEDS);
+  Seeds seeds = seeds_to_run("ENGINE_DIFF_SEED", n);
   crew_every = from_environment("ENGINE_DIFF_CREW_EVERY", CREW_EVERY);
-  for (uint32_t seed = only ? only : first_seed(); seed <= (only ? only : first_seed() + n - 1); seed++) {
+  for (uint32_t seed = seeds.first; seed <= seeds.last; seed++) {
     seed_now = seed;
     run_seed(seed, true, &outcomes);
     run_seed(seed, false, &outcomes);
   }
-  for (unsigned i = 0; !only && i < ARRAY_COUNT(once_wrong); i++) {
+  for (unsigned i = 0; !seeds.only && i < ARRAY_COUNT(once_wrong); i++) {
     seed_now = once_wrong[i];
     run_seed(seed_now, true, &outcomes);
     run_seed(seed_now, false, &outcomes);
@@ -238,7 +245,7 @@ static void engines_agree(void **state)
   for (unsigned i = 0; i < FAULT_COUNT; i++)
     if (outcomes.by_kind[i])
       fprintf(stderr, "  %5u %s\n", outcomes.by_kind[i], fault_name((FaultKind)i));
-  if (!only && n >= DEFAULT_SEEDS) {      /* the programs must do something */
+  if (!seeds.only && n >= DEFAULT_SEEDS) {      /* the programs must do something */
     assert_true(outcomes.quiet > n / 10 && outcomes.limit > n / 50 && outcomes.fault > n / 20);
     assert_true(outcomes.events > 100 * (uint64_t)n);
   }
@@ -473,13 +480,13 @@ static void engines_agree_on_streams(void **state)
 {
   (void)state;
   Bridged bridged = {0};
-  uint32_t only = from_environment("ENGINE_DIFF_STREAM", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_STREAMS", STREAM_SEEDS);
-  for (uint32_t seed = only ? only : first_seed(); seed <= (only ? only : first_seed() + n - 1); seed++) {
+  Seeds seeds = seeds_to_run("ENGINE_DIFF_STREAM", n);
+  for (uint32_t seed = seeds.first; seed <= seeds.last; seed++) {
     seed_now = seed;
     run_streams(seed, &bridged);
   }
-  for (unsigned i = 0; !only && i < ARRAY_COUNT(once_different); i++) {
+  for (unsigned i = 0; !seeds.only && i < ARRAY_COUNT(once_different); i++) {
     seed_now = once_different[i];
     run_streams(seed_now, &bridged);
   }
@@ -488,7 +495,7 @@ static void engines_agree_on_streams(void **state)
           bridged.programs, bridged.quiet, (unsigned long long)bridged.bridges,
           bridged.with_bridges, bridged.with_relays, bridged.on_the_way, bridged.rolled_back,
           bridged.led);
-  if (!only && n >= STREAM_SEEDS) {
+  if (!seeds.only && n >= STREAM_SEEDS) {
     assert_true(bridged.with_bridges > n / 2 && bridged.with_relays > n / 8);
     assert_true(bridged.on_the_way > n / 4 && bridged.quiet > n / 4);
     assert_true(bridged.rolled_back > n / 8 && bridged.led > n / 8);
@@ -536,9 +543,9 @@ static void engines_agree_beside(void **state)
   (void)state;
   unsigned quiet = 0, faults = 0;
   Turns turns = {0};
-  uint32_t only = from_environment("ENGINE_DIFF_BESIDE_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_BESIDE", BESIDE_SEEDS);
-  for (seed_now = only ? only : first_seed(); seed_now <= (only ? only : first_seed() + n - 1); seed_now++) {
+  Seeds seeds = seeds_to_run("ENGINE_DIFF_BESIDE_SEED", n);
+  for (seed_now = seeds.first; seed_now <= seeds.last; seed_now++) {
     RunStatus status = run_beside(seed_now, &turns);
     quiet += status == RUN_QUIET;
     faults += status == RUN_FAULT;
@@ -546,8 +553,9 @@ static void engines_agree_beside(void **state)
   fprintf(stderr, "%u quiet, %u with faults, with operations in the background; they took %llu "
                   "turns of what was ahead, and %llu times that went back\n", quiet, faults,
           (unsigned long long)turns.turns, (unsigned long long)turns.back);
-  assert_true(only || n < BESIDE_SEEDS || (quiet > n / 4 && faults > n / 20 && turns.turns > n &&
-                                           turns.back > n / 10));
+  assert_true(seeds.only || n < BESIDE_SEEDS ||
+              (quiet > n / 4 && faults > n / 20 && turns.turns > n &&
+               turns.back > n / 10));
 }
 
 /* ---- tasks --------------------------------------------------------------------------------- */
@@ -601,9 +609,9 @@ static void engines_agree_on_tasks(void **state)
   (void)state;
   unsigned quiet = 0, faults = 0;
   TaskCounts counts = {0};
-  uint32_t only = from_environment("ENGINE_DIFF_TASKS_SEED", 0);
   uint32_t n = programs_to_run("ENGINE_DIFF_TASKS", TASKS_SEEDS);
-  for (seed_now = only ? only : first_seed(); seed_now <= (only ? only : first_seed() + n - 1); seed_now++) {
+  Seeds seeds = seeds_to_run("ENGINE_DIFF_TASKS_SEED", n);
+  for (seed_now = seeds.first; seed_now <= seeds.last; seed_now++) {
     RunStatus status = run_tasks(seed_now, &counts);
     quiet += status == RUN_QUIET;
     faults += status == RUN_FAULT;
@@ -614,7 +622,7 @@ static void engines_agree_on_tasks(void **state)
           quiet, faults, (unsigned long long)counts.started, (unsigned long long)counts.put_off,
           (unsigned long long)counts.written_late, (unsigned long long)counts.read_again,
           (unsigned long long)counts.as_before);
-  assert_true(only || n < TASKS_SEEDS ||
+  assert_true(seeds.only || n < TASKS_SEEDS ||
               (quiet > n / 4 && counts.started > 50 * (uint64_t)n &&
                counts.put_off > 10 * (uint64_t)n && counts.written_late > n &&
                counts.read_again > n / 50 && counts.as_before > n));
