@@ -112,27 +112,27 @@ def seeded(row, text):
     return "".join(out) + text[end:]
 
 
-def write_sources(folder):
+def write_sources(folder, rows):
     shutil.rmtree(folder, ignore_errors=True)
     for name in SOURCES:
         shutil.copytree(harness.ROOT / name, folder / name, dirs_exist_ok=True)
     (folder / "tests").mkdir(exist_ok=True)
     (folder / "tests" / "CMakeLists.txt").write_text("")
     shutil.copy2(harness.ROOT / "CMakeLists.txt", folder)
-    for file in sorted({row.file for row in ROWS}):
+    for file in sorted({row.file for row in rows}):
         text = (harness.ROOT / file).read_text()
-        for row in ROWS:
+        for row in rows:
             if row.file == file:
                 text = seeded(row, text)
         (folder / file).write_text(SEEDED + text)
 
 
-def build():
+def build(rows=ROWS, folder=FOLDER):
     """The folder with the programs."""
-    write_sources(FOLDER / "source")
-    for command in (["cmake", "-S", FOLDER / "source", "-B", FOLDER, "-G", "Ninja",
+    write_sources(folder / "source", rows)
+    for command in (["cmake", "-S", folder / "source", "-B", folder, "-G", "Ninja",
                      "-DCMAKE_BUILD_TYPE=Release"],
-                    ["cmake", "--build", FOLDER, "--target", "cslc", "wse-emu"]):
+                    ["cmake", "--build", folder, "--target", "cslc", "wse-emu"]):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    return FOLDER / "bin"
+    return folder / "bin"

@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+"""Compiles random programs at every level for both machines, runs them, and compares.
+
+    tests/flows/check.py [--programs=N] [--seed=N] [--jobs=N] [--show=SEED]
+"""
+import argparse
+import concurrent.futures
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+from flows.code import DTYPES  # noqa: E402
+from flows.network import Unfit  # noqa: E402
+from flows.program import Program  # noqa: E402
+
+MACHINES = ("wse2", "wse3")
+LEVELS = ("-O0", "-O1", "-O2")
+WAYS = [(arch, level) for arch in MACHINES for level in LEVELS]
+MOST_CYCLES = 3_000_000
+
+
+@dataclass
+class Found:
+    programs: int = 0
+    runs: int = 0
+    counts: Counter = field(default_factory=Counter)
+    differences: list = field(default_factory=list)   # texts
+
+    def add(self, other):
+        self.programs += other.programs
+        self.runs += other.runs
+        self.counts += other.counts
+        self.differences += other.differences
+
+
+def make(seed):
+    """The program of the seed; where one does not fit, another one."""
+    for attempt in range(100):
+        try:
+            return Program(f"{seed} {attempt}")
+        except Unfit:
+            continue
+    raise AssertionError(f"seed {seed}: no program fits")
+
+
+def write(program, folder):
+    for name, text in program.files().items():
+        (folder / name).write_text(text)
+    return folder / "layout.csl"
+
+
+def is_same(got, wanted):
+    if wanted.dtype.kind == "f":
+        return (got == wanted) | (numpy.isnan(got) & numpy.isnan(wanted))
+    return got == wanted
+
+
+def differing(program, expected, image, folder):
+    """What is not as expected: texts."""
+    symbols = [(a.name, a.kind, a.size) for a in program.arrays]
+    symbols += [(n, k, 1) for n, k in program.globals]
+    files = {n: folder / f"{n}.npy" for n, _, _ in symbols}
+    where = f"@0,0,{program.width},{program.height}"
+    copies = [f"--d2h={n}{f':{size}' if size > 1 else ''}{where}={files[n]}"
+              for n, _, size in symbols]
+    harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}")
+    wrong = []
+    for name, kind, size in symbols:
+        got = harness.load_npy(files[name]).view(DTYPES[kind])
+        got = got.reshape(program.height, program.width, size)
+        for (x, y), env in expected.items():
+            held = env.arrays[name] if name in env.arrays else [env.values[name]]
+            wanted = numpy.array(held, DTYPES[kind])
+            for i in numpy.flatnonzero(~is_same(got[y, x], wanted)):
+                wrong.append(f"{name}[{i}] at {x},{y}: {got[y, x][i]}, expected {wanted[i]}")
+    return wrong
+
+
+def contents(program):
+    """What the program has, for reports of what was tested."""
+    texts = [t.text() for t in program.tiles.values()]
+    network = program.network
+    return Counter({
+        "tiles": len(texts), "streams": len(network.streams), "relays": len(network.relays),
+        "data tasks": sum(len(t.data_tasks) for t in program.tiles.values()),
+        "operations in the background": sum(t.count(".async = true") for t in texts)})
+
+
+def check(seed, ways=WAYS):
+    """One program in all ways."""
+    program = make(seed)
+    with numpy.errstate(all="ignore"):
+        expected = program.expected()
+    found = Found(programs=1, counts=contents(program))
+    folder = Path(tempfile.mkdtemp(prefix="flows-"))
+    try:
+        layout, image = write(program, folder), folder / "p.bin"
+        for arch, level in ways:
+            try:
+                harness.cslc(layout, "-o", image, f"--arch={arch}", level)
+                wrong = differing(program, expected, image, folder)
+            except AssertionError as failed:
+                wrong = [str(failed)[:3000]]
+            found.runs += 1
+            if wrong:
+                found.differences.append(f"seed {seed} {arch} {level}: " + "; ".join(wrong[:5]))
+    finally:
+        shutil.rmtree(folder)
+    return found
+
+
+def run(programs, seed, jobs=2, ways=WAYS, stop=lambda total: False):
+    """So many programs, or until stop(total) is true.  The same seed gives the same programs."""
+    total = Found()
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(check, (seed << 20) + i, ways) for i in range(programs)]
+        for done in waiting:
+            total.add(done.result())
+            if stop(total):
+                pool.shutdown(cancel_futures=True)
+                break
+    return total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--programs", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="with --show: the files there")
+    options = parser.parse_args()
+    if options.show is not None:
+        program = make(options.show)
+        if options.write:
+            write(program, options.write)
+        else:
+            for name, text in program.files().items():
+                print(f"// {name}\n{text}")
+        return
+    start = time.time()
+    found = run(options.programs, options.seed, options.jobs)
+    for text in found.differences[:20]:
+        print(text)
+    print(f"{found.programs} programs, {found.runs} runs in {time.time() - start:.1f} s; "
+          f"{len(found.differences)} differences")
+    sys.exit(1 if found.differences else 0)
+
+
+if __name__ == "__main__":
+    main()

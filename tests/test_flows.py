@@ -1,0 +1,43 @@
+"""Random programs of several tiles leave what a model says; claims/flows.py is longer."""
+import numpy
+import pytest
+
+import harness
+import seeded_miscompiles
+from flows import check, defects
+from flows.program import Program
+
+PROGRAMS = 20
+
+
+@pytest.mark.long
+def test_programs_leave_what_the_model_says():
+    found = check.run(PROGRAMS, harness.commit_seed(), jobs=1)
+    assert not found.differences, "\n".join(found.differences[:5])
+    assert all(found.counts[what] for what in ("streams", "data tasks",
+                                               "operations in the background"))
+
+
+def test_a_wrong_element_is_found(monkeypatch):
+    def with_one_wrong(program):
+        envs = right(program)
+        place = max(envs)
+        envs[place].arrays["u16_0"][3] ^= 1
+        return envs
+
+    right = Program.expected
+    monkeypatch.setattr(Program, "expected", with_one_wrong)
+    found = check.check(11, [("wse3", "-O1")])
+    assert len(found.differences) == 1 and "u16_0[3] at " in found.differences[0]
+
+
+def test_a_number_that_is_none_equals_itself_only():
+    none, one = numpy.float32(numpy.nan), numpy.float32(1)
+    same = check.is_same(numpy.array([none, none, one]), numpy.array([none, one, one]))
+    assert list(same) == [True, False, True]
+
+
+@pytest.mark.parametrize("row", defects.ROWS, ids=lambda row: row.name)
+def test_the_quotes_of_seeded_miscompiles_are_in_the_sources(row):
+    text = (harness.ROOT / row.file).read_text()
+    assert f'is_seeded("{row.name}")' in seeded_miscompiles.seeded(row, text)
