@@ -14,9 +14,16 @@ WIDTHS = {"u16": 16, "i16": 16, "u32": 32, "i32": 32}
 KINDS = (*WIDTHS, *FLOATS)
 DTYPES = {"u16": numpy.uint16, "i16": numpy.int16, "u32": numpy.uint32, "i32": numpy.int32,
           **FLOATS}
+
+
+def toward_zero(size, sign):
+    return size if sign >= 0 else -size
+
+
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_,
              "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
-             "/": lambda a, b: abs(a) // b * (1 if a >= 0 else -1), "%": lambda a, b: abs(a) % b * (1 if a >= 0 else -1)}
+             "/": lambda a, b: toward_zero(divmod(abs(a), b)[0], a),
+             "%": lambda a, b: toward_zero(divmod(abs(a), b)[1], a)}
 COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
                "==": operator.eq, "!=": operator.ne}
 MOST_TURNS = 7
@@ -295,8 +302,8 @@ class Coder:
 
         def run(env):
             env.values[name] = function.call(env, [a.value(env) for a in arguments])
-        return Statement([f"const {name} = {function.name}({', '.join(a.text for a in arguments)});"],
-                         run)
+        texts = ", ".join(a.text for a in arguments)
+        return Statement([f"const {name} = {function.name}({texts});"], run)
 
     def block(self, scope, most):
         inner = scope.inner()

@@ -16,7 +16,8 @@ ROWS = [Miscompile(*row) for row in (
      "if (@{opt_writes_memory(opt_insn(h->f, b->insns[k])) @or "
      "opt_insn(h->f, b->insns[k])->op != IR_vec && "
      "opt_writes_memory(opt_insn(h->f, b->insns[k]))}@)"),
-    ("pending_call", "a store to a global that a call reads is lost if another one follows", FORWARD,
+    ("pending_call", "a store to a global that a call reads is lost if another one follows",
+     FORWARD,
      "return @{!(at.base == BASE_GLOBAL && only_fabric && !w->exposed.globals[at.object]) @or "
      "at.base != BASE_GLOBAL}@;"),
     ("held_join", "a descriptor stays in its DSR where ways meet", DSR,

@@ -132,7 +132,8 @@ class Vectors:
             text = (f"@get_dsd(mem1d_dsd, .{{ .base_address = &{array.name}, .extent = {length}, "
                     f".stride = {stride}, .offset = {start} }})")
         is_kept = self.chance(0.8)
-        walk = Walk(array, constant(start), (length,), (stride,), self.keep(text) if is_kept else text)
+        text = self.keep(text) if is_kept else text
+        walk = Walk(array, constant(start), (length,), (stride,), text)
         if is_kept:
             self.walks.append(walk)
         return walk

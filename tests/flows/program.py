@@ -2,8 +2,8 @@
 
 A program does its steps once or several times.  In each step of each tile, some streams are sent
 and received.  Operations in the foreground stand in the order of their streams, on all tiles, and
-nothing in a step waits for a later step; so no program waits for ever, and what it computes does not
-depend on time.
+nothing in a step waits for a later step; so no program waits for ever, and what it computes does
+not depend on time.
 """
 import random
 
