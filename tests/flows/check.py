@@ -5,6 +5,7 @@
 """
 import argparse
 import concurrent.futures
+import itertools
 import shutil
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from flows.program import Program  # noqa: E402
 MACHINES = ("wse2", "wse3")
 LEVELS = ("-O0", "-O1", "-O2")
 WAYS = [(arch, level) for arch in MACHINES for level in LEVELS]
+ENGINES = ("--threads=1", "--threads=3", "--engine=reference", "--threads=2")
 MOST_CYCLES = 3_000_000
 
 
@@ -63,7 +65,7 @@ def is_same(got, wanted):
     return got == wanted
 
 
-def differing(program, expected, image, folder):
+def differing(program, expected, image, folder, engine):
     """What is not as expected: texts."""
     symbols = [(a.name, a.kind, a.size) for a in program.arrays]
     symbols += [(n, k, 1) for n, k in program.globals]
@@ -71,7 +73,7 @@ def differing(program, expected, image, folder):
     where = f"@0,0,{program.width},{program.height}"
     copies = [f"--d2h={n}{f':{size}' if size > 1 else ''}{where}={files[n]}"
               for n, _, size in symbols]
-    harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}")
+    harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}", engine)
     wrong = []
     for name, kind, size in symbols:
         got = harness.load_npy(files[name]).view(DTYPES[kind])
@@ -103,10 +105,10 @@ def check(seed, ways=WAYS):
     folder = Path(tempfile.mkdtemp(prefix="flows-"))
     try:
         layout, image = write(program, folder), folder / "p.bin"
-        for arch, level in ways:
+        for (arch, level), engine in zip(ways, itertools.cycle(ENGINES)):
             try:
                 harness.cslc(layout, "-o", image, f"--arch={arch}", level)
-                wrong = differing(program, expected, image, folder)
+                wrong = differing(program, expected, image, folder, engine)
             except AssertionError as failed:
                 wrong = [str(failed)[:3000]]
             found.runs += 1

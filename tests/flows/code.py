@@ -16,14 +16,14 @@ DTYPES = {"u16": numpy.uint16, "i16": numpy.int16, "u32": numpy.uint32, "i32": n
           **FLOATS}
 
 
-def toward_zero(size, sign):
-    return size if sign >= 0 else -size
+def with_sign(size, of):
+    return size if of >= 0 else -size
 
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_,
              "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
-             "/": lambda a, b: toward_zero(divmod(abs(a), b)[0], a),
-             "%": lambda a, b: toward_zero(divmod(abs(a), b)[1], a)}
+             "/": lambda a, b: with_sign(abs(a) // b, a),
+             "%": lambda a, b: with_sign(abs(a) % b, a)}
 COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
                "==": operator.eq, "!=": operator.ne}
 MOST_TURNS = 7
@@ -247,6 +247,8 @@ class Coder:
             makers += [(self.vectors.statement, 4)]
             if scope.calls:
                 makers += [(self.vectors.change, 1)]
+            if scope.depth == 0:                      # deeper ones would run too long
+                makers += [(self.vectors.map, 1)]
         maker = rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         return maker(scope) or self.declare(scope)
 
@@ -289,16 +291,23 @@ class Coder:
             env.store(array, index.value(env), value.value(env))
         return Statement([f"{array.name}[{index.text}] = {value.text};"], run)
 
-    def call(self, scope):
+    def usable_function(self, scope):
+        """One that the code may call, or None."""
         usable = [f for f in self.functions
                   if scope.calls and f.reads <= scope.loads and f.writes <= scope.stores]
         if not usable:
             return None
-        function, name = self.rng.choice(usable), self.name("t")
-        arguments = [self.expression(scope, k, 1) for _, k in function.params]
-        scope.readable.append((name, function.result.kind))
+        function = self.rng.choice(usable)
         self.reads |= function.reads
         self.writes |= function.writes
+        return function
+
+    def call(self, scope):
+        function, name = self.usable_function(scope), self.name("t")
+        if not function:
+            return None
+        arguments = [self.expression(scope, k, 1) for _, k in function.params]
+        scope.readable.append((name, function.result.kind))
 
         def run(env):
             env.values[name] = function.call(env, [a.value(env) for a in arguments])
@@ -369,7 +378,7 @@ class Coder:
             last = self.expression(inner, kind, 2)
             moved = rng.sample(names, rng.randrange(1, len(names) + 1))
             sides = moved[1:] + [held] if self.chance(0.5) else [
-                rng.choice([held, *names]) for _ in moved]
+                rng.choice([n for n in (held, *names) if n != to]) for to in moved]
             body = [f"const {held} = {last.text};",
                     *(f"{n} = {e};" for n, e in zip(moved, sides))]
             lines += [f"for (@range(u16, {turns})) |_| {{", *indented(body), "}"]

@@ -54,6 +54,7 @@ class Relay:
     step: int
     incoming: Stream
     outgoing: Stream
+    by_fifo: bool                 # two operations, with a queue of elements in memory between them
 
 
 class Network:
@@ -62,6 +63,7 @@ class Network:
     def __init__(self, rng, places, steps, lengths):
         self.rng, self.places, self.steps, self.lengths = rng, places, steps, lengths
         self.streams, self.relays = [], []
+        self.kinds = rng.sample(KINDS, rng.randrange(1, 4))
         for number in range(rng.randrange(2, MOST_STREAMS + 1) if len(places) > 1 else 0):
             self.make_stream(number)
         for _ in range(rng.randrange(MOST_RELAYS + 1)):
@@ -92,7 +94,7 @@ class Network:
                 node.receives = True
         self.prune(nodes)
         if len(nodes) > 1:
-            self.streams.append(Stream(number, r.choice(KINDS), color, root, nodes, steps))
+            self.streams.append(Stream(number, r.choice(self.kinds), color, root, nodes, steps))
 
     def grow(self, nodes):
         """A path from some node on."""
@@ -109,7 +111,7 @@ class Network:
 
     @staticmethod
     def prune(nodes):
-        """Takes away ends at which nobody receives."""
+        """Takes away the ends at which no tile receives."""
         while True:
             ends = [p for p, n in nodes.items()
                     if not n.children and not n.receives and n.source != "RAMP"]
@@ -122,7 +124,8 @@ class Network:
 
     def make_relay(self):
         """All operations on its streams in the step are in the background."""
-        found = [Relay(a.root, k, b, a) for a in self.streams for b in self.streams
+        by_fifo = self.rng.random() < 0.4
+        found = [Relay(a.root, k, b, a, by_fifo) for a in self.streams for b in self.streams
                  for k in a.steps if a.root in b.receivers() and k in b.steps and a.kind == b.kind
                  and b.number < a.number and k not in a.bound | b.bound]
         if not found:

@@ -208,10 +208,11 @@ class Vectors:
 
     # ---- operations ------------------------------------------------------------------------------
 
-    def operands(self, scope, kind, length, fixed):
-        """(name, operands) of a random operation, or None.  fixed: the last vector source."""
+    def operands(self, scope, kind, length, fixed, is_last=False):
+        """(name, operands) of a random operation, or None.  fixed: the last vector source; is_last:
+        with no scalar behind it."""
         choices = [(n, f) for n, forms in OPERATIONS[kind] for f in forms
-                   if "D" in f or fixed is None]
+                   if fixed is None or (f.endswith("D") if is_last else "D" in f)]
         arrays = [a for a in self.coder.arrays if a.kind == kind and a.name in scope.loads]
         name, form = self.rng.choice(choices)
         found = []
@@ -234,7 +235,7 @@ class Vectors:
         def now(source, env):
             if isinstance(source, Walk):
                 return source.indices(env)
-            return element_of(kind, source.value(env)) if isinstance(source, Expr) else None
+            return element_of(source.kind, source.value(env)) if isinstance(source, Expr) else None
 
         def begin(env):
             return Issued(name, kind, dest and dest.array, dest.indices(env) if dest else [],
@@ -257,6 +258,35 @@ class Vectors:
         if self.chance(0.4) and isinstance(sources[0], Walk) and sources[0].array is array:
             dest = sources[0]                         # in place
         return self.operation(name, array.kind, dest, sources)
+
+    def map(self, scope):
+        """A function of the tile for each element, or None."""
+        function, length = self.coder.usable_function(scope), self.rng.choice(self.lengths)
+        if not function or not function.params:
+            return None
+        sources = [self.argument(scope, kind, length) for _, kind in function.params]
+        targets = [a for a in self.coder.arrays
+                   if a.kind == function.result.kind and a.name in scope.stores]
+        if not targets or not any(isinstance(s, Walk) for s in sources):
+            return None
+        dest = self.walk(scope, self.rng.choice(targets), length)
+        begin = self.issue(function.name, dest.array.kind, dest, sources)
+
+        def run(env):
+            issued = begin(env)
+            for i in range(length):
+                given = [env.load(array, at[i]) if array else at
+                         for array, at in zip(issued.sources, issued.found)]
+                env.store(dest.array, issued.to[i], function.call(env, given))
+        texts = [o.text for o in [*sources, dest]]
+        return Statement([f"@map({function.name}, {', '.join(texts)});"], run)
+
+    def argument(self, scope, kind, length):
+        """For a parameter of the kind: a descriptor, or a value for all elements."""
+        arrays = [a for a in self.coder.arrays if a.kind == kind and a.name in scope.loads]
+        if arrays and self.chance(0.8):
+            return self.walk(scope, self.rng.choice(arrays), length)
+        return self.coder.leaf(scope, kind)
 
     def operation(self, name, kind, dest, sources):
         length = dest.length()

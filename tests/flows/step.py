@@ -12,7 +12,7 @@ MOST_REGISTERS = 5              # explicit ones, of each kind
 
 @dataclass
 class Action:
-    """A part of a step.  `run` and `ends` are generators, of (env, channels), that yield whether
+    """A part of a step.  `run` and `ends` are generators of (env, channels); they yield whether
     something has moved."""
     lines: list
     run: Callable
@@ -32,6 +32,15 @@ class Reserved:
 @dataclass
 class StreamOperand:
     text: str
+
+
+@dataclass
+class Between:
+    """Elements on their way from one operation of a tile to another one."""
+    waiting: list = field(default_factory=list)
+
+    def push(self, channels, value):
+        self.waiting.append(value)
 
 
 class DataTask:
@@ -70,8 +79,10 @@ class Step:
         self.links = []           # code of the tasks that join its ends
         self.scope = Scope(list(tile.program.globals) + [("round", "u16")],
                            list(tile.program.globals))
-        self.actions = [self.relay(r) for r in tile.program.network.relays
-                        if r.tile == tile.place and r.step == number]
+        self.actions = []
+        for relay in tile.program.network.relays:
+            if relay.tile == tile.place and relay.step == number:
+                self.actions += self.relay_by_fifo(relay) if relay.by_fifo else [self.relay(relay)]
         waiting = self.operations()
         # A stream that a task takes needs the main thread; so nothing waits there for later ones.
         first = min((s.number for s, way in waiting if way == "receive" and tile.place in s.tasks),
@@ -135,10 +146,10 @@ class Step:
             yield True
         return Action(lines_of(statements), run)
 
-    def operands(self, kind, length, fixed=None):
+    def operands(self, kind, length, fixed=None, is_last=False):
         found = None
         while not found:
-            found = self.vectors.operands(self.scope, kind, length, fixed)
+            found = self.vectors.operands(self.scope, kind, length, fixed, is_last)
         return found
 
     def send(self, stream, background):
@@ -174,12 +185,33 @@ class Step:
         return self.taking(name, [self.outgoing(relay.outgoing, length), *sources], begin, stream,
                            True, relay.outgoing)
 
-    def taking(self, name, operands, begin, stream, background, outgoing=None):
-        """An operation whose last vector source is a stream; outgoing: takes the results."""
+    def relay_by_fifo(self, relay):
+        """An operation fills a queue in memory, another one sends what it holds."""
+        self.narrow()
+        incoming, outgoing = relay.incoming, relay.outgoing
+        length = incoming.steps[self.number]
+        kind, fifo = incoming.kind, self.coder.name("fifo")
+        self.vectors.globals += [
+            f"var {fifo}_memory = @zeros([{self.rng.randrange(2, 12)}]{kind});",
+            f"const {fifo} = @allocate_fifo({fifo}_memory);"]
+        between = Between()
+        name, sources = self.operands(kind, length, self.incoming(incoming, length))
+        first = self.taking(name, [StreamOperand(fifo), *sources],
+                            self.vectors.issue(name, kind, None, sources), incoming, True, between)
+        name, sources = self.operands(kind, length, StreamOperand(fifo), is_last=True)
+        second = self.taking(name, [self.outgoing(outgoing, length), *sources],
+                             self.vectors.issue(name, kind, None, sources), incoming, True,
+                             outgoing, between)
+        return [first, second]
+
+    def taking(self, name, operands, begin, stream, background, outgoing=None,
+               between=None):
+        """An operation whose last vector source is a stream, or what stands between; outgoing:
+        takes the results."""
         place, length = self.tile.place, stream.steps[self.number]
 
         def elements(env, channels, issued):
-            waiting = channels[stream.number, place]
+            waiting = between.waiting if between else channels[stream.number, place]
             for i in range(length):
                 while not waiting:
                     yield False
@@ -324,8 +356,10 @@ class Step:
         one dimension, and at most one of a stream."""
         vectors = [o for o in operands if not isinstance(o, Expr)]
         streams = [o for o in vectors if isinstance(o, StreamOperand)]
+        is_fifo = any(s.text.startswith("fifo") for s in streams)
         may = (self.tile.program.initializes and self.registers < MOST_REGISTERS and
-               len(streams) < 2 and all(len(o.lengths) == 1 for o in vectors if o not in streams))
+               len(streams) < 2 and not is_fifo and
+               all(len(o.lengths) == 1 for o in vectors if o not in streams))
         if not may or not self.chance(0.25):
             return None
         self.registers += 1

@@ -74,7 +74,7 @@ class Tile:
     # ---- tasks
 
     def declare_id(self, name):
-        """Of a local task; returns its text."""
+        """Declares the id of a local task and returns its text."""
         if not self.ids:
             raise Unfit("tasks")
         self.declarations.append(f"const {name}_id = @get_local_task_id({self.ids.pop()});")
