@@ -25,7 +25,10 @@ from flows.program import Program  # noqa: E402
 MACHINES = ("wse2", "wse3")
 LEVELS = ("-O0", "-O1", "-O2")
 WAYS = [(arch, level) for arch in MACHINES for level in LEVELS]
-ENGINES = ("--threads=1", "--threads=3", "--engine=reference", "--threads=2")
+# Nothing in a program is a finding, whatever is looked for.
+ALL_CHECKS = ["--check=strict,memory,tasks,lengths", "--check-reads", "--check-left"]
+OPTIONS = ([], ["--threads=3"], ALL_CHECKS, ["--engine=reference"],
+           [*ALL_CHECKS, "--engine=reference"])
 MOST_CYCLES = 3_000_000
 
 
@@ -65,7 +68,7 @@ def is_same(got, wanted):
     return got == wanted
 
 
-def differing(program, expected, image, folder, engine):
+def differing(program, expected, image, folder, options):
     """What is not as expected: texts."""
     symbols = [(a.name, a.kind, a.size) for a in program.arrays]
     symbols += [(n, k, 1) for n, k in program.globals]
@@ -73,7 +76,7 @@ def differing(program, expected, image, folder, engine):
     where = f"@0,0,{program.width},{program.height}"
     copies = [f"--d2h={n}{f':{size}' if size > 1 else ''}{where}={files[n]}"
               for n, _, size in symbols]
-    harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}", engine)
+    harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}", *options)
     wrong = []
     for name, kind, size in symbols:
         got = harness.load_npy(files[name]).view(DTYPES[kind])
@@ -105,10 +108,10 @@ def check(seed, ways=WAYS):
     folder = Path(tempfile.mkdtemp(prefix="flows-"))
     try:
         layout, image = write(program, folder), folder / "p.bin"
-        for (arch, level), engine in zip(ways, itertools.cycle(ENGINES)):
+        for (arch, level), options in zip(ways, itertools.cycle(OPTIONS)):
             try:
                 harness.cslc(layout, "-o", image, f"--arch={arch}", level)
-                wrong = differing(program, expected, image, folder, engine)
+                wrong = differing(program, expected, image, folder, options)
             except AssertionError as failed:
                 wrong = [str(failed)[:3000]]
             found.runs += 1
