@@ -68,6 +68,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     break;
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE: case FAULT_STACK:
   case FAULT_UNWRITTEN: case FAULT_OUT_OF_BOUNDS: case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+  case FAULT_READ_UNWAITED: case FAULT_WRITE_UNWAITED:
   case FAULT_ELEMENT_SIZE:
     fprintf(out, ": address 0x%04x", fault->value);
     break;
@@ -163,6 +164,7 @@ static const char *help_text(const Program *program, FaultKind kind)
   case FAULT_OUT_OF_BOUNDS:
     return "check the index, or the descriptor's offset and extent";
   case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+  case FAULT_READ_UNWAITED: case FAULT_WRITE_UNWAITED:
     return "wait until the operation is done: go on in a task that it activates";
   case FAULT_MICROTHREAD_BUSY:
     return "start the second operation from the first one's .activate, or give it another queue "
@@ -567,6 +569,7 @@ static void print_other_side(Report *r, const Fault *fault)
     print_mixed(r, fault);
     break;
   case FAULT_READ_RACE: case FAULT_WRITE_RACE:
+  case FAULT_READ_UNWAITED: case FAULT_WRITE_UNWAITED:
     print_running(r, fault);
     print_symbol(r, fault);
     break;

@@ -205,7 +205,8 @@ static void deliver_events(FastEngine *e)
     arrsetlen(e->workers[k].log.events, 0);
   }
   fast_peers_gather(e, &all, sizeof *all, false);
-  engine_deliver_events(FAST_TRACED ? e->base.options.trace : e->base.options.switches, all);
+  engine_deliver_events(e->base.options.trace ? e->base.options.trace : e->base.options.switches,
+                        all);
   arrsetlen(all, 0);
   e->workers[0].log.events = all;
 }
@@ -234,6 +235,6 @@ STEP void end_block(FastEngine *e)
   do_all_chores(e);
   for (unsigned k = 0; k < e->n_workers; k++)
     fast_join_late(&e->workers[k]);
-  if (FAST_TRACED || e->base.options.switches)
+  if (e->base.options.trace || e->base.options.switches)
     deliver_events(e);
 }

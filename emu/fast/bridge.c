@@ -46,7 +46,8 @@ void fast_bridges_create(FastEngine *e)
   const Timing *timing = e->timing;
   e->bridge_arrival = e->output_cycles + 2 * timing->hop;
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
-  e->bridges = !e->base.options.trace && timing->hop == 1 && e->router_slots >= FAST_SLOTS &&
+  e->bridges = e->step == &fast_step_plain && timing->hop == 1 &&
+               e->router_slots >= FAST_SLOTS &&
                e->bridge_seen + 2 + 2 * BRIDGE_LATE <= BRIDGE_PLACES / 2;
   e->stream_far = e->bridges ? most_ahead(e) : 0;
   e->stream_ahead = e->bridge_seen - 1 < e->stream_far ? e->bridge_seen - 1 : e->stream_far;

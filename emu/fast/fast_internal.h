@@ -251,14 +251,14 @@ typedef struct {
   uint32_t *touched, *host_calls, *chores, *joins, *retries;
 } FastWorker;
 
-/* The step of all tiles, in two forms: the loop of a run without a trace has no code for events. */
+/* The step of all tiles, in two forms: the loop of a run without a trace has no code for events.
+ * The other form does nothing ahead of its cycle. */
 typedef struct {
   void (*visit)(FastWorker *worker, FastHalf half);   /* what the worker does in half a block */
   void (*edges)(FastWorker *worker);          /* what one does after that, if there are peers */
   void (*end_block)(FastEngine *engine);      /* what one thread does at its end */
 } FastStep;
 extern const FastStep fast_step_plain, fast_step_traced;
-
 struct FastEngine {
   Engine base;                  /* cycle: the first of the block that runs */
   const FastStep *step;

@@ -444,7 +444,7 @@ static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWa
 static TraceSink *switch_sink(const Visit *v)
 {
   const EngineOptions *options = &v->engine->base.options;
-  return FAST_TRACED ? options->trace : options->switches;
+  return options->trace ? options->trace : options->switches;
 }
 
 static RARE void routes_event(Visit *v, uint8_t color, unsigned position)

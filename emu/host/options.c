@@ -51,7 +51,7 @@ enum {
   X(timing, required_argument, JOINED, "cs2|ROW:CYCLES,...",                                      \
     "hardware mode, or rows of docs/cycle-model.md with other values")                            \
   X(check, required_argument, JOINED, "WORD,...",                                                 \
-    "hazards: off, warn, error (default) or strict; and memory, tasks, lengths for more")         \
+    "hazards: off, warn, error (default) or strict; and memory, tasks, lengths, order for more")  \
   X(check_reads, no_argument, LAST, "", "reads of memory that was never written are faults")      \
   X(check_left, no_argument, LAST, "", "wavelets left behind at the end are an error, exit 2")    \
   X(report, required_argument, ONCE, "FILE.html|FILE.wseview",                                    \
@@ -203,6 +203,7 @@ static bool take_check_word(HostOptions *o, const char *word, size_t length, uns
     {"off", CHECK_OFF, 0}, {"warn", CHECK_WARN, 0}, {"error", CHECK_ERROR, 0},
     {"strict", CHECK_ERROR, CHECKS_STRICT}, {"memory", CHECK_COUNT, CHECKS_MEMORY},
     {"tasks", CHECK_COUNT, CHECKS_TASKS}, {"lengths", CHECK_COUNT, CHECKS_LENGTHS},
+    {"order", CHECK_COUNT, CHECKS_ORDER},
   };
   for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
     if (strlen(words[i].name) != length || memcmp(word, words[i].name, length) != 0)
@@ -398,8 +399,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_check:
     return take_check(o, value) ||
            bad_value(diags, "--check", value,
-                     "one of off, warn, error, strict, and words of memory, tasks, lengths, as in "
-                     "warn,tasks; off stands alone");
+                     "one of off, warn, error, strict, and words of memory, tasks, lengths, "
+                     "order, as in warn,tasks; off stands alone");
   case OPTION_check_reads:
     return o->session.check_reads = true;
   case OPTION_check_left:

@@ -251,7 +251,7 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
     return session_usage(s);
   }
   s->program->check_reads = check_reads;
-  if (options->check != CHECK_OFF || options->checks & CHECKS_MEMORY)
+  if (options->check != CHECK_OFF || options->checks & (CHECKS_MEMORY | CHECKS_ORDER))
     program_check_memory(s->program);
   if (s->image->memcpy)
     s->program->host_out_colors |= unrouted_colors(s->image);

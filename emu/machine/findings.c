@@ -14,8 +14,8 @@ const char *fault_name(FaultKind kind)
 }
 
 typedef enum {
-  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_EDGE, GROUP_LOST,
-  GROUP_LEFT
+  GROUP_HARD, GROUP_HAZARD, GROUP_TASKS, GROUP_MEMORY, GROUP_LENGTHS, GROUP_ORDER, GROUP_EDGE,
+  GROUP_LOST, GROUP_LEFT
 } FaultGroup;
 #define FAULT(name, group, text) GROUP_##group,
 static const uint8_t groups[] = {
@@ -31,6 +31,7 @@ CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks)
   case GROUP_MEMORY:
     return checks & CHECKS_MEMORY ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_LENGTHS: return checks & CHECKS_LENGTHS ? asked : CHECK_OFF;
+  case GROUP_ORDER: return checks & CHECKS_ORDER ? asked : CHECK_OFF;
   case GROUP_EDGE: case GROUP_LOST:
     return checks & CHECKS_STRICT ? asked : check == CHECK_OFF ? check : CHECK_WARN;
   case GROUP_LEFT: return check == CHECK_OFF ? check : CHECK_WARN;
@@ -46,7 +47,7 @@ static bool is_same_finding(const Fault *a, const Fault *b)
 {
   if (a->kind != b->kind || groups[a->kind] == GROUP_EDGE)
     return a->kind == b->kind;
-  if (groups[a->kind] == GROUP_MEMORY)
+  if (groups[a->kind] == GROUP_MEMORY || groups[a->kind] == GROUP_ORDER)
     return a->tile == b->tile && a->value2 == b->value2;
   return a->tile == b->tile && a->pc == b->pc && a->color == b->color;
 }

@@ -261,7 +261,8 @@ enum { FAULT_HEAD_SHIFT = 16 };
 static inline uint32_t fault_head(unsigned color) { return color << FAULT_HEAD_SHIFT; }
 const char *fault_name(FaultKind kind);
 /* What --check asks for besides a level; MEMORY: accesses outside of variables are errors. */
-enum { CHECKS_MEMORY = 1, CHECKS_TASKS = 2, CHECKS_STRICT = 4, CHECKS_LENGTHS = 8 };
+enum { CHECKS_MEMORY = 1, CHECKS_TASKS = 2, CHECKS_STRICT = 4, CHECKS_LENGTHS = 8,
+       CHECKS_ORDER = 16 };
 typedef enum { CHECK_OFF, CHECK_WARN, CHECK_ERROR, CHECK_COUNT } CheckLevel;
 /* What becomes of a finding: nothing, it is recorded, or it also ends the run. */
 CheckLevel fault_level(FaultKind kind, CheckLevel check, unsigned checks);

@@ -363,6 +363,21 @@ static void find_access(Turn *turn, FaultKind kind, uint32_t address, uint32_t o
                            .value = address, .value2 = other});
 }
 
+/* Whether the access meets what an operation still does. */
+static bool check_insn_race(Turn *turn, const MemoryAccess *access)
+{
+  const Tile *t = turn->tile;
+  Bounds busy = access->store ? t->busy.used : t->busy.written;
+  if (access->address >= busy.end || access->address + access->bytes <= busy.start)
+    return false;
+  Checked earlier = vector_running_before(turn, NULL);
+  const VecRun *other = check_race(&earlier, access);
+  if (other)
+    find_access(turn, access->store ? FAULT_WRITE_RACE : FAULT_READ_RACE, access->address,
+                other->pc);
+  return other != NULL;
+}
+
 static void check_insn_memory(Turn *turn, const Insn *insn)
 {
   const Tile *t = turn->tile;
@@ -373,13 +388,11 @@ static void check_insn_memory(Turn *turn, const Insn *insn)
     find_access(turn, FAULT_OUT_OF_BOUNDS, access.address, access.object.start);
     return;
   }
-  Bounds busy = access.store ? t->busy.used : t->busy.written;
-  if (access.address >= busy.end || access.address + access.bytes <= busy.start)
+  if (check_insn_race(turn, &access))
     return;
-  Checked earlier = vector_running_before(turn, NULL);
-  const VecRun *other = check_race(&earlier, &access);
+  const VecRun *other = turn->checks & CHECKS_ORDER ? order_disturbed(t, &access) : NULL;
   if (other)
-    find_access(turn, access.store ? FAULT_WRITE_RACE : FAULT_READ_RACE, access.address,
+    find_access(turn, access.store ? FAULT_WRITE_UNWAITED : FAULT_READ_UNWAITED, access.address,
                 other->pc);
 }
 

@@ -86,6 +86,7 @@ static Tile bare_tile(const Tile *t)
   bare.pending = NULL;
   bare.blocked_at = NULL;
   bare.counters = NULL;
+  bare.order = NULL;
   bare.dsrs = (Dsrs){0};
   bare.shares_dsrs = false;
   bare.medium = bare.above_medium = 0;    /* the runs have them */
@@ -199,6 +200,7 @@ static void restore_struct(Tile *t, StateReader *in)
   t->pending = loaded.pending;
   t->blocked_at = loaded.blocked_at;
   t->counters = loaded.counters;
+  t->order = loaded.order;
   t->dsrs = loaded.dsrs;
   t->registers.queues = loaded.registers.queues;
 }

@@ -62,6 +62,7 @@ void tile_unload(Tile *t)
   free(t->registers.queues);
   free(t->blocked_at);
   free(t->counters);
+  order_free(t);
   arrfree(t->pending);
 }
 
@@ -85,6 +86,8 @@ static void apply_priority(Tile *t, uint16_t address, uint16_t value)
 
 static void take_effect(Turn *turn, TileAction p)
 {
+  if ((turn->checks & CHECKS_ORDER) && p.by_fifo)
+    order_wake(turn, p.action.id);
   if (p.address)
     apply_priority(turn->tile, p.address, p.value);
   else if (p.action.kind == ACT_ACTIVATE)
@@ -105,8 +108,11 @@ static void begin_flush(Turn *turn)
     return;
   turn->changed = true;
   t->record.to_be_ended = true;
-  if (bit_at(t->mem.cls->local_ids, id))
-    tile_activate(turn, id, PC_RETURN, false);
+  if (!bit_at(t->mem.cls->local_ids, id))
+    return;
+  if (turn->checks & CHECKS_ORDER)
+    order_wake(turn, id);
+  tile_activate(turn, id, PC_RETURN, false);
 }
 
 uint64_t tile_next_action(const Tile *t, uint64_t now)
@@ -312,6 +318,8 @@ void tile_start_task(Turn *turn, TaskKind kind, unsigned id, unsigned queue, Que
     start = data ? TIMING_data_task_start : TIMING_control_task_start;
     start_with_wavelet(turn, task, queue, w);
   }
+  if (turn->checks & CHECKS_ORDER)
+    order_start_main(turn, kind, id);
   start_main(turn, task->entry, turn_pay(turn, start));
   t->task = (uint8_t)kind;
   t->task_id = (uint8_t)id;
@@ -336,6 +344,8 @@ static void start_launch(Turn *turn)
   Tile *t = turn->tile;
   unsigned sp = turn->program->machine->sp_register;
   t->launch_pending = false;
+  if (turn->checks & CHECKS_ORDER)
+    order_start_main(turn, TASK_NONE, 0);
   start_main(turn, t->launch_entry, turn_pay(turn, TIMING_local_task_start));
   t->task = TASK_NONE;
   t->regs.r[sp] = (uint16_t)(t->regs.r[sp] - 2);

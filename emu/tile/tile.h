@@ -1,8 +1,8 @@
 /* emu/tile: what a tile does, in both engines: memory, scalar instructions, vector
  * operations, registers, tasks, and what is checked, recorded and reported on the way.
  *
- * Reading order: mem, exec_scalar, exec_vec, exec_raise, registers, overlap, check, record, trace,
- * turn, known, vector, issue, tasks, state.
+ * Reading order: mem, exec_scalar, exec_vec, exec_raise, registers, overlap, check, order, record,
+ * trace, turn, known, vector, issue, tasks, state.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
@@ -645,6 +645,7 @@ typedef struct {
   Dsrs dsrs;
   TileRegisters registers;
   Counters *counters;           /* NULL: as Counters of zeros; from malloc */
+  struct TileOrder *order;      /* order.c; NULL: not asked for; from malloc */
   TileRecord record;
 } Tile;
 
@@ -748,7 +749,7 @@ void turn_fault(Turn *turn, Fault fault);
     if ((turn)->trace)                                                                           \
       turn_record((turn), (turn)->trace, (TraceEvent){__VA_ARGS__});                             \
   } while (0)
-/* For a sink that may want it. */
+/* For a sink that may want it, or NULL. */
 void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event);
 
 /* The cycles of a row, which a thread spends. */

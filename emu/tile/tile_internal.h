@@ -78,6 +78,21 @@ void check_add(Checked *checked, const VecRun *run, const VecRun *later);
 /* Do the operations meet in memory, by all elements that each of them still has? */
 bool check_meets(const Checked *earlier, const VecRun *run);
 
+/* ---- order.c: --check=order ------------------------------------------------------------------ */
+
+typedef struct TileOrder TileOrder;
+/* A task starts, or with TASK_NONE a function that the host calls. */
+void order_start_main(Turn *turn, TaskKind kind, unsigned id);
+/* A FIFO, a teardown or a flush activates or unblocks the local task. */
+void order_wake(Turn *turn, unsigned id);
+/* An operation starts; finds what it touches too early. */
+void order_start(Turn *turn, const VecRun *run);
+/* It ends, with that action. */
+void order_end(Turn *turn, const VecRun *run, Action action);
+/* An operation whose memory the access touches too early, or NULL. */
+const VecRun *order_disturbed(const Tile *tile, const MemoryAccess *access);
+void order_free(Tile *tile);
+
 /* ---- registers.c: registers of a tile -------------------------------------------------------- */
 
 /* As a program starts with them. */

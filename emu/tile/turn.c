@@ -25,7 +25,7 @@ void turn_tile_fault(Turn *turn, uint16_t pc, FaultKind kind, uint32_t value)
 void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event)
 {
   uint32_t tile = turn->tile->index;
-  if (!trace_wants(sink, event.kind, turn->cycle) ||
+  if (!sink || !trace_wants(sink, event.kind, turn->cycle) ||
       !trace_in_region(sink, program_x(turn->program, tile), program_y(turn->program, tile)))
     return;
   event.cycle = turn->cycle;
@@ -153,6 +153,8 @@ void tile_tear_down(Turn *turn, unsigned color)
   t->record.to_be_ended = true;
   if (!t->mem.cls || !is_set(t->mem.cls->local_ids, id))
     return;
+  if (turn->checks & CHECKS_ORDER)
+    order_wake(turn, id);
   t->active |= UINT64_C(1) << id;
   turn_event(turn, .kind = EV_ACTIVATE, .id_kind = ID_TASK, .id = (uint8_t)id);
 }

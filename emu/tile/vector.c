@@ -197,8 +197,10 @@ static void vec_finish(Turn *turn, unsigned thread, const VecRun *run, uint64_t 
   Tile *t = turn->tile;
   turn_event(turn, .kind = EV_DONE, .pc = run->pc, .control = by_control,
              .thread = (uint8_t)thread);
-  tile_action_later(turn, last + timing->async_done_action,
-                    by_control ? run->on_control : run->done, run->pc, false);
+  Action action = by_control ? run->on_control : run->done;
+  if (turn->checks & CHECKS_ORDER)
+    order_end(turn, run, action);
+  tile_action_later(turn, last + timing->async_done_action, action, run->pc, false);
   if (run->async)
     return;
   t->regs.vstat = !by_fifo;
@@ -336,6 +338,8 @@ static void check_start(Turn *turn, VecRun *run, const Insn *insn)
       run->watched |= check_meets(&earlier, run);
     }
   }
+  if (turn->checks & CHECKS_ORDER)
+    order_start(turn, run);
   if (turn->checks & (CHECKS_TASKS | CHECKS_LENGTHS))
     kind = check_operation(turn->checks, run, &insn->vec, t->mem.cls, t->dsrs,
                            turn->program->machine, &value);

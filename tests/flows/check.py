@@ -26,7 +26,7 @@ MACHINES = ("wse2", "wse3")
 LEVELS = ("-O0", "-O1", "-O2")
 WAYS = [(arch, level) for arch in MACHINES for level in LEVELS]
 # Nothing in a program is a finding, whatever is looked for.
-ALL_CHECKS = ["--check=strict,memory,tasks,lengths", "--check-reads", "--check-left"]
+ALL_CHECKS = ["--check=strict,memory,tasks,lengths,order", "--check-reads", "--check-left"]
 OPTIONS = ([], ["--threads=3"], ALL_CHECKS, ["--engine=reference"],
            [*ALL_CHECKS, "--engine=reference"])
 MOST_CYCLES = 3_000_000
