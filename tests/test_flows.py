@@ -18,6 +18,12 @@ def test_programs_leave_what_the_model_says():
                                                "operations in the background"))
 
 
+def test_programs_that_do_not_wait_have_a_finding_if_they_go_wrong():
+    outcomes = check.run_careless(PROGRAMS, harness.commit_seed(), jobs=1)
+    wrong = sum(count for (result, _), count in outcomes.items() if result == "wrong")
+    assert wrong > 1 and outcomes["wrong", None] <= 1, outcomes
+
+
 def test_a_wrong_element_is_found(monkeypatch):
     def with_one_wrong(program):
         envs = right(program)

@@ -6,6 +6,7 @@
 import argparse
 import concurrent.futures
 import itertools
+import re
 import shutil
 import sys
 import tempfile
@@ -46,11 +47,11 @@ class Found:
         self.differences += other.differences
 
 
-def make(seed):
+def make(seed, careless=False):
     """The program of the seed; where one does not fit, another one."""
     for attempt in range(100):
         try:
-            return Program(f"{seed} {attempt}")
+            return Program(f"{seed} {attempt}", careless)
         except Unfit:
             continue
     raise AssertionError(f"seed {seed}: no program fits")
@@ -69,14 +70,14 @@ def is_same(got, wanted):
 
 
 def differing(program, expected, image, folder, options):
-    """What is not as expected: texts."""
+    """What is not as expected: texts; what the emulator wrote to stderr."""
     symbols = [(a.name, a.kind, a.size) for a in program.arrays]
     symbols += [(n, k, 1) for n, k in program.globals]
     files = {n: folder / f"{n}.npy" for n, _, _ in symbols}
     where = f"@0,0,{program.width},{program.height}"
     copies = [f"--d2h={n}{f':{size}' if size > 1 else ''}{where}={files[n]}"
               for n, _, size in symbols]
-    harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}", *options)
+    ran = harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}", *options)
     wrong = []
     for name, kind, size in symbols:
         got = harness.load_npy(files[name]).view(DTYPES[kind])
@@ -86,7 +87,7 @@ def differing(program, expected, image, folder, options):
             wanted = numpy.array(held, DTYPES[kind])
             for i in numpy.flatnonzero(~is_same(got[y, x], wanted)):
                 wrong.append(f"{name}[{i}] at {x},{y}: {got[y, x][i]}, expected {wanted[i]}")
-    return wrong
+    return wrong, ran.err
 
 
 def contents(program):
@@ -111,7 +112,7 @@ def check(seed, ways=WAYS):
         for (arch, level), options in zip(ways, itertools.cycle(OPTIONS)):
             try:
                 harness.cslc(layout, "-o", image, f"--arch={arch}", level)
-                wrong = differing(program, expected, image, folder, options)
+                wrong, _ = differing(program, expected, image, folder, options)
             except AssertionError as failed:
                 wrong = [str(failed)[:3000]]
             found.runs += 1
@@ -120,6 +121,29 @@ def check(seed, ways=WAYS):
     finally:
         shutil.rmtree(folder)
     return found
+
+
+def judge_careless(seed):
+    """("right" or "wrong", finding or None) of a program that does not wait."""
+    program, (arch, level) = make(seed, careless=True), WAYS[seed % len(WAYS)]
+    with numpy.errstate(all="ignore"):
+        expected = program.expected()
+    folder = Path(tempfile.mkdtemp(prefix="flows-"))
+    try:
+        image = folder / "p.bin"
+        harness.cslc(write(program, folder), "-o", image, f"--arch={arch}", level)
+        wrong, err = differing(program, expected, image, folder, ["--check=warn,order"])
+    finally:
+        shutil.rmtree(folder)
+    found = re.search(r"\[((?:READ|WRITE)_(?:RACE|UNWAITED))\]", err)
+    return "wrong" if wrong else "right", found and found[1]
+
+
+def run_careless(programs, seed, jobs=2):
+    """How many programs have each outcome of judge_careless."""
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        return Counter(pool.map(judge_careless, range(seed << 20, (seed << 20) + programs),
+                                chunksize=2))
 
 
 def run(programs, seed, jobs=2, ways=WAYS, stop=lambda total: False):

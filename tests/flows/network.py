@@ -58,9 +58,10 @@ class Relay:
 
 
 class Network:
-    """`lengths`: of which each stream has one in each of its steps."""
+    """`lengths`: of which each stream has one in each of its steps; `by_tasks`: data tasks take some
+    streams."""
 
-    def __init__(self, rng, places, steps, lengths):
+    def __init__(self, rng, places, steps, lengths, by_tasks=True):
         self.rng, self.places, self.steps, self.lengths = rng, places, steps, lengths
         self.streams, self.relays = [], []
         self.kinds = rng.sample(KINDS, rng.randrange(1, 4))
@@ -68,7 +69,8 @@ class Network:
             self.make_stream(number)
         for _ in range(rng.randrange(MOST_RELAYS + 1)):
             self.make_relay()
-        self.choose_tasks()
+        if by_tasks:
+            self.choose_tasks()
 
     def sent(self, place):
         return [s for s in self.streams if s.root == place]

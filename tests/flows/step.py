@@ -113,6 +113,9 @@ class Step:
     def narrow(self):
         """Code uses only what nothing in the background does."""
         names = {a.name for a in self.tile.program.arrays}
+        if self.tile.program.careless:
+            self.scope.loads = self.scope.stores = names
+            return
         self.scope.loads = names - self.reserved.written
         self.scope.stores = self.scope.loads - self.reserved.read
 
