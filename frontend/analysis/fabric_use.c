@@ -96,22 +96,25 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
 /* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
 static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDesc *known)
 {
-  IrValue value = lint_held_value(s, f, v);
-  const IrInsn *insn = &f->insns[value.raw];
-  const IrDesc *constant = lint_constant_dsd(s, f, value);
+  const IrFunc *maker = f;
+  IrValue value = v;
+  lint_trace_dsd(s, &maker, &value);
+  const IrInsn *insn = &maker->insns[value.raw];
+  const IrDesc *constant = lint_constant_dsd(s, maker, value);
   bool is_known = constant != NULL;
   if (constant)
     *known = (KnownDesc){constant->desc, constant->global, true, insn->op == IR_load};
   else
-    is_known = insn->op == IR_dsd_set && known_descriptor(s, f, insn->args[0], known) &&
-               apply_setting(f, insn, known);
-  known->is_variable |= !ir_value_eq(v, value);
+    is_known = insn->op == IR_dsd_set && known_descriptor(s, maker, insn->args[0], known) &&
+               apply_setting(maker, insn, known);
+  known->is_variable |= maker != f || !ir_value_eq(v, value);
   return is_known;
 }
 
-static void mark_escapes(const IrInsn *insn, bool *escapes)
+static void mark_escapes(const IrInsn *insn, bool hands_back, bool *escapes)
 {
-  if (insn->dead || insn->op == IR_dsd_set || insn->op == IR_dsd_get)
+  if (insn->dead || insn->op == IR_dsd_set || insn->op == IR_dsd_get ||
+      (insn->op == IR_ret && hands_back))
     return;
   bool is_vec = insn->op == IR_vec;
   for (uint32_t i = 0; i < insn->n_args && !is_vec; i++)
@@ -121,13 +124,16 @@ static void mark_escapes(const IrInsn *insn, bool *escapes)
       escapes[insn->u.targets[t].args[i].raw] = true;
 }
 
-/* By value of the function: whether anything but operations and settings takes it. */
+/* By value of the function: whether anything but operations and settings takes it. What a function
+ * hands back is up to its callers, if no pointer leads to it. */
 static const bool *escapes_of(UseWalk *w, uint32_t func)
 {
   const IrFunc *f = &w->m->funcs[func];
   bool *escapes = arena_many(w->s->arena, bool, f->n_insns + 1);
+  IrValue returned;
+  bool hands_back = !f->address_taken && lint_hands_back(f, &returned);
   for (uint32_t i = 1; i < f->n_insns; i++)
-    mark_escapes(&f->insns[i], escapes);
+    mark_escapes(&f->insns[i], hands_back, escapes);
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (uint32_t i = f->n_insns; i-- > 1;) {
@@ -207,8 +213,12 @@ static void note_insn(UseWalk *w, const IrFunc *f, uint32_t i, bool escapes)
 {
   const IrInsn *insn = &f->insns[i];
   Action action;
+  KnownDesc known = {0};
   if (insn->op == IR_set_config) {
     note_set_config(w, f, insn);
+  } else if (escapes && insn->op == IR_call && ir_type_is_dsd(insn->type)) {
+    if (known_descriptor(w->s, f, (IrValue){i}, &known))
+      lose_descriptor(w, &known.desc);
   } else if (escapes && lint_constant_dsd(w->s, f, (IrValue){i})) {
     lose_descriptor(w, &lint_constant_dsd(w->s, f, (IrValue){i})->desc);
   } else if (insn->op == IR_dsd_set && (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {

@@ -13,7 +13,7 @@ bool lint_known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor
 {
   uint16_t flags = 0;
   for (;;) {
-    v = lint_held_value(s, f, v);
+    lint_trace_dsd(s, &f, &v);
     const IrInsn *insn = &f->insns[v.raw];
     const IrDesc *known = lint_constant_dsd(s, f, v);
     if (known) {

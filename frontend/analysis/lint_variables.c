@@ -120,7 +120,9 @@ static IrValue only_store(const Sema *s, const IrFunc *f, IrValue place)
   return (*stores)[place.raw];
 }
 
-IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v)
+/* What a local variable that was read holds, if only its declaration writes it; other values as
+ * they are. */
+static IrValue held_value(const Sema *s, const IrFunc *f, IrValue v)
 {
   const IrInsn *load = &f->insns[v.raw];
   if (load->op != IR_load || !ir_type_is_dsd(load->type) ||
@@ -128,6 +130,39 @@ IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v)
     return v;
   IrValue stored = only_store(s, f, load->args[0]);
   return ir_value_is_none(stored) ? v : stored;
+}
+
+/* ---- descriptors out of functions ------------------------------------------------------------ */
+
+bool lint_hands_back(const IrFunc *f, IrValue *v)
+{
+  uint32_t b = 0;
+  for (uint32_t n = 0; n < f->n_blocks; n++) {
+    const IrInsn *end = ir_last_insn(f, b);
+    if (end && end->op == IR_ret && end->n_args == 1) {
+      *v = end->args[0];
+      return ir_type_is_dsd(f->insns[v->raw].type);
+    }
+    if (!end || end->op != IR_br)
+      return false;
+    b = end->u.targets[0].block.raw;
+  }
+  return false;
+}
+
+enum { MOST_CALLS = 8 };   /* a function may hand back what it gets from itself */
+
+void lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v)
+{
+  for (unsigned calls = 0; calls <= MOST_CALLS; calls++) {
+    *v = held_value(s, *f, *v);
+    const IrInsn *insn = &(*f)->insns[v->raw];
+    IrValue returned;
+    if (insn->op != IR_call || !lint_hands_back(&s->ir->funcs[insn->u.func.raw], &returned))
+      return;
+    *f = &s->ir->funcs[insn->u.func.raw];
+    *v = returned;
+  }
 }
 
 /* ---- what the checks get --------------------------------------------------------------------- */
@@ -195,8 +230,8 @@ static PoolId first_element(const Sema *s, const DsdVariable *v)
 static bool is_over(const Sema *s, const IrFunc *f, IrValue dsd, const DsdVariable *v,
                     PoolId element)
 {
-  const IrInsn *insn = &f->insns[lint_held_value(s, f, dsd).raw];
-  for (; insn->op == IR_dsd_set; insn = &f->insns[lint_held_value(s, f, insn->args[0]).raw]) {
+  const IrInsn *insn = &f->insns[held_value(s, f, dsd).raw];
+  for (; insn->op == IR_dsd_set; insn = &f->insns[held_value(s, f, insn->args[0]).raw]) {
     const IrInsn *base = &f->insns[insn->args[1].raw];
     if (insn->field == DSRF_BASE)
       return base->op == IR_global_addr &&
