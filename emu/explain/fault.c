@@ -187,7 +187,7 @@ static const char *help_text(const Program *program, FaultKind kind)
   case FAULT_UNWRITTEN:
     return "write the memory first, or give the variable an initial value";
   case FAULT_ADDRESS: case FAULT_ALIGNMENT: case FAULT_CODE_STORE:
-    return "check the lengths and base addresses of descriptors and pointers";
+    return "check indices, and the lengths and base addresses of descriptors and pointers";
   case FAULT_DSR_EMPTY:
     return "load it with @load_to_dsr before the operation: a fabin_dsd is a source, a fabout_dsd "
            "the destination";
@@ -538,13 +538,40 @@ static void print_flushes(Report *r, const Fault *fault)
   }
 }
 
+/* The distance below address 0, if the access was closer to it than to the end of memory: an index
+ * or offset below zero leads there. */
+static uint32_t bytes_below(uint32_t address)
+{
+  uint32_t below = (UINT16_MAX + 1u) - address;
+  return address >= PE_MEM_BYTES && below < address - PE_MEM_BYTES ? below : 0;
+}
+
+static void print_first_symbol(Report *r, const Fault *fault, uint32_t below)
+{
+  const ClassCode *cls = program_class(r->program, fault->tile);
+  const ImageSymbol *first = NULL;
+  for (uint32_t i = 0; i < cls->image->n_symbols; i++) {
+    const ImageSymbol *s = &cls->image->symbols[i];
+    if (!s->is_code && s->bytes && (!first || s->address < first->address))
+      first = s;
+  }
+  if (first)
+    fprintf(r->out, "  that is -%u, %u bytes before the first variable, '%s', 0x%04x to 0x%04x\n",
+            below, below + first->address, first->name, first->address,
+            first->address + first->bytes - 1);
+}
+
 static void print_memory(Report *r, const Fault *fault)
 {
+  uint32_t below = bytes_below(fault->value);
   const ClassCode *cls = program_class(r->program, fault->tile);
   fprintf(r->out, "  memory: data end at 0x%04x, code lies from 0x%04x to 0x%04x, the stack is "
                   "at the end, 0x%04x\n",
           cls->image->static_bytes, cls->image->code_address, cls->code_end, PE_MEM_BYTES - 1);
-  print_symbol(r, fault);
+  if (below > 0)
+    print_first_symbol(r, fault, below);
+  else
+    print_symbol(r, fault);
 }
 
 static void print_other_side(Report *r, const Fault *fault)
