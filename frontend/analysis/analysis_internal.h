@@ -128,11 +128,19 @@ const uint8_t *lint_uses_of_globals(const Sema *s);
 const bool *lint_unwritten_globals(const Sema *s);
 /* Is the global exported, so that the host may read or write it? */
 bool lint_is_exported(const Sema *s, uint32_t global);
+/* What a local variable that was read holds, if only its declaration writes it; other values as
+ * they are. */
+IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v);
+/* Does the store give a local variable the descriptor that it keeps? */
+bool lint_is_kept(const Sema *s, const IrFunc *f, const IrInsn *store);
 /* The descriptor that a function returns, if only one way leads through it; else false. */
 bool lint_hands_back(const IrFunc *f, IrValue *v);
-/* Where a descriptor comes from: follows it to what a local variable holds, and into functions that
- * hand one back. */
-void lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v);
+/* The one call of a function; NULL: there are none or several, or a pointer leads to it. */
+const SoleCall *lint_sole_call(const Sema *s, const IrFunc *f);
+/* Where a descriptor comes from: follows it to what a local variable holds, into functions that
+ * hand one back, and from a parameter to the one call of its function; true if it came through a
+ * variable. */
+bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v);
 /* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
 const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
 /* The same, or what the variable that was read held at first, if every write to it keeps the type

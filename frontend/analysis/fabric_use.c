@@ -45,6 +45,8 @@ typedef struct {
   uint64_t unclear_tasks;  /* started in ways that are not counted */
   uint64_t held_tasks;     /* blocked at some time */
   unsigned calls;
+  const bool **escapes;    /* by function; NULL: not looked at */
+  bool *is_looked_at;
 } UseWalk;
 
 static Times times_product(Times a, Times b)
@@ -98,7 +100,7 @@ static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDes
 {
   const IrFunc *maker = f;
   IrValue value = v;
-  lint_trace_dsd(s, &maker, &value);
+  bool is_variable = lint_trace_dsd(s, &maker, &value);
   const IrInsn *insn = &maker->insns[value.raw];
   const IrDesc *constant = lint_constant_dsd(s, maker, value);
   bool is_known = constant != NULL;
@@ -107,43 +109,68 @@ static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDes
   else
     is_known = insn->op == IR_dsd_set && known_descriptor(s, maker, insn->args[0], known) &&
                apply_setting(maker, insn, known);
-  known->is_variable |= maker != f || !ir_value_eq(v, value);
+  known->is_variable |= is_variable;
   return is_known;
 }
 
-static void mark_escapes(const IrInsn *insn, bool hands_back, bool *escapes)
+static const bool *escapes_of(UseWalk *w, uint32_t func);
+
+/* What a function does with its parameter is known if this is its one call. */
+static bool is_followed(UseWalk *w, const IrInsn *call, uint32_t arg)
 {
+  const IrFunc *f = &w->m->funcs[call->u.func.raw];
+  const SoleCall *sole = lint_sole_call(w->s, f);
+  const bool *escapes = sole && sole->call == call ? escapes_of(w, call->u.func.raw) : NULL;
+  return escapes && !escapes[f->blocks[0].params[arg].raw];
+}
+
+static void mark_escapes(UseWalk *w, const IrFunc *f, const IrInsn *insn, bool *escapes)
+{
+  IrValue returned;
   if (insn->dead || insn->op == IR_dsd_set || insn->op == IR_dsd_get ||
-      (insn->op == IR_ret && hands_back))
+      (insn->op == IR_ret && !f->address_taken && lint_hands_back(f, &returned)) ||
+      (insn->op == IR_store && lint_is_kept(w->s, f, insn)))
     return;
-  bool is_vec = insn->op == IR_vec;
+  bool is_vec = insn->op == IR_vec, is_call = insn->op == IR_call;
   for (uint32_t i = 0; i < insn->n_args && !is_vec; i++)
-    escapes[insn->args[i].raw] = true;
+    escapes[insn->args[i].raw] |= !is_call || !ir_type_is_dsd(f->insns[insn->args[i].raw].type) ||
+                                  !is_followed(w, insn, i);
   for (uint32_t t = 0; t < ir_target_count(insn); t++)
     for (uint32_t i = 0; i < insn->u.targets[t].n_args; i++)
       escapes[insn->u.targets[t].args[i].raw] = true;
 }
 
+/* What the value of an instruction is made of, if it escapes with it. */
+static IrValue made_of(const Sema *s, const IrFunc *f, uint32_t i)
+{
+  IrValue value = {i}, held = lint_held_value(s, f, value);
+  if (f->insns[i].op == IR_dsd_set)
+    return f->insns[i].args[0];
+  return ir_value_eq(held, value) ? IR_NO_VALUE : held;
+}
+
 /* By value of the function: whether anything but operations and settings takes it. What a function
- * hands back is up to its callers, if no pointer leads to it. */
+ * hands back is up to its callers, if no pointer leads to it. NULL: the function is being looked
+ * at. */
 static const bool *escapes_of(UseWalk *w, uint32_t func)
 {
+  if (w->escapes[func] || w->is_looked_at[func])
+    return w->escapes[func];
+  w->is_looked_at[func] = true;
   const IrFunc *f = &w->m->funcs[func];
   bool *escapes = arena_many(w->s->arena, bool, f->n_insns + 1);
-  IrValue returned;
-  bool hands_back = !f->address_taken && lint_hands_back(f, &returned);
   for (uint32_t i = 1; i < f->n_insns; i++)
-    mark_escapes(&f->insns[i], hands_back, escapes);
+    mark_escapes(w, f, &f->insns[i], escapes);
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (uint32_t i = f->n_insns; i-- > 1;) {
-      const IrInsn *insn = &f->insns[i];
-      if (insn->dead || insn->op != IR_dsd_set || !escapes[i] || escapes[insn->args[0].raw])
+      IrValue of = escapes[i] && !f->insns[i].dead ? made_of(w->s, f, i) : IR_NO_VALUE;
+      if (ir_value_is_none(of) || escapes[of.raw])
         continue;
-      escapes[insn->args[0].raw] = is_changed = true;
+      escapes[of.raw] = is_changed = true;
     }
   }
-  return escapes;
+  return w->escapes[func] = escapes;
 }
 
 /* ---- what is not known exactly --------------------------------------------------------------- */
@@ -677,6 +704,8 @@ const FabricUses *fabric_uses(Sema *s)
   UseWalk w = {.s = s, .m = s->ir};
   w.out = arena_new(s->arena, FabricUses);
   w.block_times = arena_many(s->arena, Times *, s->ir->n_funcs + 1);
+  w.escapes = arena_many(s->arena, const bool *, s->ir->n_funcs + 1);
+  w.is_looked_at = arena_many(s->arena, bool, s->ir->n_funcs + 1);
   w.out->streamed = lint_streamed_colors(s);
   note_code(&w);
   note_setup(&w);

@@ -120,9 +120,7 @@ static IrValue only_store(const Sema *s, const IrFunc *f, IrValue place)
   return (*stores)[place.raw];
 }
 
-/* What a local variable that was read holds, if only its declaration writes it; other values as
- * they are. */
-static IrValue held_value(const Sema *s, const IrFunc *f, IrValue v)
+IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v)
 {
   const IrInsn *load = &f->insns[v.raw];
   if (load->op != IR_load || !ir_type_is_dsd(load->type) ||
@@ -132,7 +130,14 @@ static IrValue held_value(const Sema *s, const IrFunc *f, IrValue v)
   return ir_value_is_none(stored) ? v : stored;
 }
 
-/* ---- descriptors out of functions ------------------------------------------------------------ */
+bool lint_is_kept(const Sema *s, const IrFunc *f, const IrInsn *store)
+{
+  return ir_type_is_dsd(f->insns[store->args[1].raw].type) &&
+         f->insns[store->args[0].raw].op == IR_alloca &&
+         ir_value_eq(only_store(s, f, store->args[0]), store->args[1]);
+}
+
+/* ---- descriptors that functions take and hand back ------------------------------------------- */
 
 bool lint_hands_back(const IrFunc *f, IrValue *v)
 {
@@ -150,19 +155,71 @@ bool lint_hands_back(const IrFunc *f, IrValue *v)
   return false;
 }
 
+static const SoleCall *find_sole_calls(const IrModule *m, Arena *arena)
+{
+  SoleCall *calls = arena_many(arena, SoleCall, m->n_funcs + 1);
+  for (uint32_t n = 0; n < m->n_funcs; n++) {
+    const IrFunc *f = &m->funcs[n];
+    calls[n].calls += f->address_taken;
+    for (uint32_t i = 1; i < f->n_insns; i++) {
+      const IrInsn *insn = &f->insns[i];
+      if (insn->dead || insn->op != IR_call)
+        continue;
+      SoleCall *sole = &calls[insn->u.func.raw];
+      *sole = (SoleCall){sole->calls + 1, f, insn};
+    }
+  }
+  return calls;
+}
+
+const SoleCall *lint_sole_call(const Sema *s, const IrFunc *f)
+{
+  MachineSetup *setup = s->setup;
+  if (!setup->sole_calls)
+    setup->sole_calls = find_sole_calls(s->ir, s->arena);
+  const SoleCall *sole = &setup->sole_calls[f - s->ir->funcs];
+  return sole->calls == 1 && sole->call ? sole : NULL;
+}
+
+/* From a parameter to what the one call of its function gives. */
+static bool step_to_caller(const Sema *s, const IrFunc **f, IrValue *v)
+{
+  const SoleCall *sole = lint_sole_call(s, *f);
+  for (uint32_t i = 0; sole && i < (*f)->n_params; i++) {
+    if (!ir_value_eq((*f)->blocks[0].params[i], *v))
+      continue;
+    *f = sole->caller;
+    *v = sole->call->args[i];
+    return true;
+  }
+  return false;
+}
+
+/* From a call to what the function hands back. */
+static bool step_into_call(const Sema *s, const IrFunc **f, IrValue *v)
+{
+  const IrInsn *insn = &(*f)->insns[v->raw];
+  IrValue returned;
+  if (insn->op != IR_call || !lint_hands_back(&s->ir->funcs[insn->u.func.raw], &returned))
+    return false;
+  *f = &s->ir->funcs[insn->u.func.raw];
+  *v = returned;
+  return true;
+}
+
 enum { MOST_CALLS = 8 };   /* a function may hand back what it gets from itself */
 
-void lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v)
+bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v)
 {
+  bool is_variable = false;
   for (unsigned calls = 0; calls <= MOST_CALLS; calls++) {
-    *v = held_value(s, *f, *v);
-    const IrInsn *insn = &(*f)->insns[v->raw];
-    IrValue returned;
-    if (insn->op != IR_call || !lint_hands_back(&s->ir->funcs[insn->u.func.raw], &returned))
-      return;
-    *f = &s->ir->funcs[insn->u.func.raw];
-    *v = returned;
+    IrValue held = lint_held_value(s, *f, *v);
+    is_variable |= !ir_value_eq(held, *v);
+    *v = held;
+    if (!step_into_call(s, f, v) && !step_to_caller(s, f, v))
+      break;
   }
+  return is_variable;
 }
 
 /* ---- what the checks get --------------------------------------------------------------------- */
@@ -230,8 +287,8 @@ static PoolId first_element(const Sema *s, const DsdVariable *v)
 static bool is_over(const Sema *s, const IrFunc *f, IrValue dsd, const DsdVariable *v,
                     PoolId element)
 {
-  const IrInsn *insn = &f->insns[held_value(s, f, dsd).raw];
-  for (; insn->op == IR_dsd_set; insn = &f->insns[held_value(s, f, insn->args[0]).raw]) {
+  const IrInsn *insn = &f->insns[lint_held_value(s, f, dsd).raw];
+  for (; insn->op == IR_dsd_set; insn = &f->insns[lint_held_value(s, f, insn->args[0]).raw]) {
     const IrInsn *base = &f->insns[insn->args[1].raw];
     if (insn->field == DSRF_BASE)
       return base->op == IR_global_addr &&

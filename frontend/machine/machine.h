@@ -109,6 +109,8 @@ typedef struct {
   const DsdVariable *variables;
   const TakenDiags *taken;
 } HeldMessages;
+/* The one call of a function, if nothing else leads to it; calls: how many there are. */
+typedef struct { unsigned calls; const IrFunc *caller; const IrInsn *call; } SoleCall;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
@@ -156,6 +158,7 @@ typedef struct MachineSetup {
   const IrDesc *const *constant_dsds;    /* lint_variables.c: by global of the IR, or NULL */
   const IrDesc *const *moving_dsds;      /* likewise, of variables whose writes keep the elements */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
+  const SoleCall *sole_calls;            /* likewise, all at once */
   const uint8_t **ways;                  /* lint_runs.c: the same */
   const bool *unwritten;                 /* for `ways`: by global of the IR */
 } MachineSetup;
