@@ -84,7 +84,7 @@ void lint_note_local_tasks(Sema *s);
 
 /* What one operation takes. */
 typedef struct {
-  bool is_async;
+  bool is_async, has_dsr;
   int queue[3];            /* input queues first, output queues behind; -1: none */
   int thread;
   uint32_t colors;         /* a bit each */
@@ -146,6 +146,13 @@ const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
 /* The same, or what the variable that was read held at first, if every write to it keeps the type
  * of the elements below; NULL. */
 const IrDesc *lint_first_dsd(const Sema *s, const IrFunc *f, IrValue v);
+
+/* ---- lint_registers.c: what explicit DSRs hold ----------------------------------------------- */
+
+/* The one place that loads the DSR; NULL: there are none or several, or something changes it. */
+const SoleLoad *lint_sole_load(const Sema *s, DsrFile file, unsigned number);
+/* What it loads; false if that is not known. */
+bool lint_register_descriptor(const Sema *s, DsrFile file, unsigned number, Descriptor *desc);
 
 /* ---- lint_endless.c -------------------------------------------------------------------------- */
 

@@ -113,6 +113,20 @@ static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDes
   return is_known;
 }
 
+/* The same of what a DSR holds; @map takes one in steps, so that one operation says little. */
+static bool known_register(const Sema *s, DsrFile file, unsigned number, KnownDesc *known)
+{
+  const SoleLoad *sole = lint_sole_load(s, file, number);
+  if (!sole)
+    return false;
+  bool is_known = sole->preset != NULL;
+  if (is_known)
+    *known = (KnownDesc){sole->preset->desc, sole->preset->global, true, false};
+  else
+    is_known = known_descriptor(s, sole->f, sole->load->args[0], known);
+  return is_known && !(known->desc.flags & DESC_F_STEP);
+}
+
 static const bool *escapes_of(UseWalk *w, uint32_t func);
 
 /* What a function does with its parameter is known if this is its one call. */
@@ -127,9 +141,12 @@ static bool is_followed(UseWalk *w, const IrInsn *call, uint32_t arg)
 static void mark_escapes(UseWalk *w, const IrFunc *f, const IrInsn *insn, bool *escapes)
 {
   IrValue returned;
+  KnownDesc known = {0};
   if (insn->dead || insn->op == IR_dsd_set || insn->op == IR_dsd_get ||
       (insn->op == IR_ret && !f->address_taken && lint_hands_back(f, &returned)) ||
-      (insn->op == IR_store && lint_is_kept(w->s, f, insn)))
+      (insn->op == IR_store && lint_is_kept(w->s, f, insn)) ||
+      (insn->op == IR_dsr_load &&
+       known_register(w->s, (DsrFile)(insn->aux >> 16), insn->aux & 0xffff, &known)))
     return;
   bool is_vec = insn->op == IR_vec, is_call = insn->op == IR_call;
   for (uint32_t i = 0; i < insn->n_args && !is_vec; i++)
@@ -295,8 +312,10 @@ static void note_setup(UseWalk *w)
 {
   note_stored(w);
   w->unclear_tasks |= setup_tasks_beside_code(w->s, ACT_ACTIVATE);
+  KnownDesc known = {0};
   for (uint32_t i = 0; i < w->m->n_dsrs; i++)
-    lose_descriptor(w, &w->m->dsrs[i].desc.desc);
+    if (!known_register(w->s, w->m->dsrs[i].file, w->m->dsrs[i].number, &known))
+      lose_descriptor(w, &w->m->dsrs[i].desc.desc);
   for (uint32_t i = 0; i < w->m->n_configs; i++)
     note_register(w->out, w->m->configs[i].address);
 }
@@ -383,9 +402,13 @@ void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *insn, Op
   const IrVec *vec = insn->u.vec;
   *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest},
                   .unbounded_length = sema_machine(s)->unbounded_length};
-  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++)
-    o->is_known[i] = o->operand[i]->kind == IRV_DSD &&
-                     known_descriptor(s, f, insn->args[o->operand[i]->arg], &o->known[i]);
+  for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
+    const IrVecOperand *operand = o->operand[i];
+    if (operand->kind == IRV_DSD)
+      o->is_known[i] = known_descriptor(s, f, insn->args[operand->arg], &o->known[i]);
+    else if (operand->kind == IRV_DSR)
+      o->is_known[i] = known_register(s, operand->file, operand->number, &o->known[i]);
+  }
 }
 
 uint16_t fabric_operation_length(const Operands *o)
@@ -421,9 +444,11 @@ static bool may_pack(const Operands *o)
     const Descriptor *d = &o->known[i].desc;
     if (o->operand[i]->is_memory)
       continue;
-    if (kind == IRV_DSR || (kind == IRV_DSD && !o->is_known[i]))
+    if (kind != IRV_DSD && kind != IRV_DSR)
+      continue;
+    if (!o->is_known[i])
       return false;
-    if (kind != IRV_DSD || !is_fabric_desc(d))
+    if (!is_fabric_desc(d))
       continue;
     if ((mode != SIMD_COUNT && d->simd != mode) || d->flags & (DESC_F_INDEX | DESC_F_CONTROL))
       return false;

@@ -41,11 +41,12 @@ bool lint_taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *ta
   *taken = (Taken){.queue = {-1, -1, -1}, .thread = -1};
   for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
     Descriptor desc;
-    if (order[i]->kind == IRV_DSR)
-      return false;
-    if (order[i]->kind != IRV_DSD || order[i]->is_memory)
+    bool is_dsr = order[i]->kind == IRV_DSR;
+    taken->has_dsr |= is_dsr;
+    if ((order[i]->kind != IRV_DSD && !is_dsr) || order[i]->is_memory)
       continue;
-    if (!lint_known_descriptor(s, f, insn->args[order[i]->arg], &desc))
+    if (is_dsr ? !lint_register_descriptor(s, order[i]->file, order[i]->number, &desc)
+               : !lint_known_descriptor(s, f, insn->args[order[i]->arg], &desc))
       return false;
     if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
       continue;

@@ -111,6 +111,10 @@ typedef struct {
 } HeldMessages;
 /* The one call of a function, if nothing else leads to it; calls: how many there are. */
 typedef struct { unsigned calls; const IrFunc *caller; const IrInsn *call; } SoleCall;
+/* What loads a DSR, when the tile starts or as it runs, if nothing else changes it; changes: how
+ * many places do, without those of its base address. */
+typedef struct { unsigned changes; const IrDesc *preset; const IrFunc *f; const IrInsn *load; }
+  SoleLoad;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
@@ -159,6 +163,7 @@ typedef struct MachineSetup {
   const IrDesc *const *moving_dsds;      /* likewise, of variables whose writes keep the elements */
   const IrValue **only_stores;           /* likewise, by function of the IR; NULL: not asked yet */
   const SoleCall *sole_calls;            /* likewise, all at once */
+  const SoleLoad (*sole_loads)[MAX_DSRS]; /* lint_registers.c: by file and number; likewise */
   const uint8_t **ways;                  /* lint_runs.c: the same */
   const bool *unwritten;                 /* for `ways`: by global of the IR */
 } MachineSetup;
