@@ -139,8 +139,8 @@ bool lint_hands_back(const IrFunc *f, IrValue *v);
 const SoleCall *lint_sole_call(const Sema *s, const IrFunc *f);
 /* Where a descriptor comes from: follows it to what a local variable holds, into functions that
  * hand one back, and from a parameter to the one call of its function; true if it came through a
- * variable. */
-bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v);
+ * variable. `calls` counts those steps, 0 at first; there is an end to them. */
+bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v, unsigned *calls);
 /* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
 const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
 /* The same, or what the variable that was read held at first, if every write to it keeps the type

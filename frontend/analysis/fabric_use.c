@@ -95,22 +95,29 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
   }
 }
 
-/* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
-static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDesc *known)
+static bool known_behind_calls(const Sema *s, const IrFunc *f, IrValue v, unsigned calls,
+                               KnownDesc *known)
 {
   const IrFunc *maker = f;
   IrValue value = v;
-  bool is_variable = lint_trace_dsd(s, &maker, &value);
+  bool is_variable = lint_trace_dsd(s, &maker, &value, &calls);
   const IrInsn *insn = &maker->insns[value.raw];
   const IrDesc *constant = lint_constant_dsd(s, maker, value);
   bool is_known = constant != NULL;
   if (constant)
     *known = (KnownDesc){constant->desc, constant->global, true, insn->op == IR_load};
   else
-    is_known = insn->op == IR_dsd_set && known_descriptor(s, maker, insn->args[0], known) &&
+    is_known = insn->op == IR_dsd_set &&
+               known_behind_calls(s, maker, insn->args[0], calls, known) &&
                apply_setting(maker, insn, known);
   known->is_variable |= is_variable;
   return is_known;
+}
+
+/* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
+static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDesc *known)
+{
+  return known_behind_calls(s, f, v, 0, known);
 }
 
 /* The same of what a DSR holds; @map takes one in steps, so that one operation says little. */

@@ -12,8 +12,8 @@
 bool lint_known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc)
 {
   uint16_t flags = 0;
-  for (;;) {
-    lint_trace_dsd(s, &f, &v);
+  for (unsigned calls = 0;;) {
+    lint_trace_dsd(s, &f, &v, &calls);
     const IrInsn *insn = &f->insns[v.raw];
     const IrDesc *known = lint_constant_dsd(s, f, v);
     if (known) {

@@ -139,6 +139,9 @@ bool lint_is_kept(const Sema *s, const IrFunc *f, const IrInsn *store)
 
 /* ---- descriptors that functions take and hand back ------------------------------------------- */
 
+/* A function may hand back what it gets from itself. */
+enum { MOST_CALLS = 16 };
+
 bool lint_hands_back(const IrFunc *f, IrValue *v)
 {
   uint32_t b = 0;
@@ -207,19 +210,15 @@ static bool step_into_call(const Sema *s, const IrFunc **f, IrValue *v)
   return true;
 }
 
-enum { MOST_CALLS = 8 };   /* a function may hand back what it gets from itself */
-
-bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v)
+bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v, unsigned *calls)
 {
-  bool is_variable = false;
-  for (unsigned calls = 0; calls <= MOST_CALLS; calls++) {
+  for (bool is_variable = false;; ++*calls) {
     IrValue held = lint_held_value(s, *f, *v);
     is_variable |= !ir_value_eq(held, *v);
     *v = held;
-    if (!step_into_call(s, f, v) && !step_to_caller(s, f, v))
-      break;
+    if (*calls >= MOST_CALLS || (!step_into_call(s, f, v) && !step_to_caller(s, f, v)))
+      return is_variable;
   }
-  return is_variable;
 }
 
 /* ---- what the checks get --------------------------------------------------------------------- */
