@@ -101,9 +101,9 @@ static void generate_func(Cg *cg, MFunc *mf)
   dsr_assign(cg, mf);
   mir_sweep(mf);
   keep_constants(cg, mf);
-  variables_mark(mf, cg->arena);
+  variables_mark(mf);
   regalloc_func(cg, mf);
-  variables_keep_parameters(mf, cg->arena);
+  variables_keep_parameters(mf);
   tidy_func(cg, mf);
   frame_func(cg, mf);
   need_symbols(cg, mf);
@@ -229,6 +229,7 @@ static void free_func(MFunc *mf)
   arrfree(mf->vregs);
   arrfree(mf->slots);
   arrfree(mf->homes);
+  arrfree(mf->mark_sets);
   arrfree(mf->temps);
   arrfree(mf->callees);
   arrfree(mf->pointer_calls);

@@ -90,8 +90,9 @@ typedef struct {
   uint16_t uses, clobbers; /* physical registers beside the operands: calls and returns */
   MVec *vec;
   IrLocId loc;
-  const uint64_t *live;    /* a bit per MFunc.homes: it holds its variable before this instruction;
-                            * NULL: none of those in registers does */
+  uint32_t marks;          /* in MFunc.mark_sets: which homes hold their variables before this
+                            * instruction; 0: none of those in registers does */
+  uint16_t unmarked;       /* physical registers: homes in them do not, whatever `marks` says */
 } MInsn;
 
 typedef struct { uint8_t slot; bool def, use; } MOperand;
@@ -155,6 +156,11 @@ typedef struct {
   uint64_t bits;           /* HOME_CONSTANT */
 } VariableHome;
 
+/* A set of homes: that of the parent but for one home, which only one of the two has.  The sets of
+ * two instructions side by side are side by side here, so together they take as much memory as
+ * there are changes. */
+typedef struct { uint32_t parent, home; } MarkSet;
+
 /* Calls through a pointer may reach what has this signature. */
 typedef struct { IrType result; uint32_t n_params; const IrType *params; } Signature;
 
@@ -166,6 +172,7 @@ typedef struct {
   VReg *vregs;             /* of register FIRST_VREG + index */
   FrameSlot *slots;
   VariableHome *homes;
+  MarkSet *mark_sets;      /* [0]: the empty one; none if no variable is in a register */
   DsrTemp *temps;          /* [0] unused */
   uint32_t n_labels;
   uint32_t outgoing_bytes; /* stack arguments of its calls */
@@ -435,13 +442,13 @@ uint16_t regs_caller_saved(const Machine *machine);
 /* variables.c: where variables are, for debuggers.  Nothing of it changes the code. */
 void variables_find(Sel *s);
 /* Before allocation: which registers hold their variables where. */
-void variables_mark(MFunc *mf, Arena *arena);
+void variables_mark(MFunc *mf);
 /* Follows the homes through a step of allocation. */
 void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *context);
 /* After allocation, while copies that have become nothing are still there: a parameter does not
  * change, so its register holds it behind its last use, too, until something else is written there.
  * The last use may be such a copy, to where a call expects its argument. */
-void variables_keep_parameters(MFunc *mf, Arena *arena);
+void variables_keep_parameters(MFunc *mf);
 /* The functions with their variables, for the image. `inlined` gives the number of the call that a
  * location was inlined by, and false if no code of it is left. */
 typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);
@@ -451,7 +458,7 @@ void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass 
 void reload_pairs(MFunc *mf);
 
 /* hoist.c: brings instructions in front of branches; jumps to the next instruction may be left. */
-void branch_hoist(const Cg *cg, MFunc *mf);
+void branch_hoist(MFunc *mf);
 
 /* tidy.c, frame.c */
 void tidy_func(const Cg *cg, MFunc *mf);

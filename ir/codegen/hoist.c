@@ -19,7 +19,6 @@ enum { MOST_LOOKED_AT = 8 };
 
 typedef struct {
   MFunc *mf;
-  Arena *arena;            /* of the marks of variables */
   uint32_t *at;            /* by label: its index in the code */
   uint32_t *n_jumps;       /* by label */
   uint16_t *needed;        /* by instruction: registers that are read there or later */
@@ -60,32 +59,17 @@ static void find_ways(Hoist *h)
 
 /* ---- moving --------------------------------------------------------------------------------- */
 
-/* The branch no longer finds the variables that stand where the instruction writes. */
-static void unmark_variables(const Hoist *h, MInsn *branch, uint16_t written)
-{
-  const MFunc *mf = h->mf;
-  size_t n_words = (arrlenu(mf->homes) + 63) / 64;
-  if (!branch->live)
-    return;
-  uint64_t *marks = arena_many(h->arena, uint64_t, n_words);
-  memcpy(marks, branch->live, n_words * sizeof *marks);
-  for (uint32_t i = 0; i < arrlenu(mf->homes); i++) {
-    const VariableHome *home = &mf->homes[i];
-    if (home->kind == HOME_REGISTER && home->reg != REG_NONE && (reg_mask(home->reg) & written))
-      bit_clear(marks, i);
-  }
-  branch->live = marks;
-}
-
-/* The branch and the instruction behind it change places. */
+/* The branch and the instruction behind it change places.  The branch no longer finds the variables
+ * that stand where the instruction writes. */
 static void swap_with_branch(Hoist *h, uint32_t branch)
 {
   MInsn *code = h->mf->code;
   MInsn first = code[branch + 1];
-  first.live = code[branch].live;
+  first.marks = code[branch].marks;
+  first.unmarked = code[branch].unmarked;
   code[branch + 1] = code[branch];
   code[branch] = first;
-  unmark_variables(h, &code[branch + 1], mi_writes(&first));
+  code[branch + 1].unmarked |= mi_writes(&first);
 }
 
 static bool is_branch(const MInsn *mi)
@@ -203,11 +187,11 @@ static void hoist_copies(Hoist *h, uint32_t branch)
     swap_with_branch(h, branch);
 }
 
-void branch_hoist(const Cg *cg, MFunc *mf)
+void branch_hoist(MFunc *mf)
 {
   Arena *arena = arena_create("branches");
   size_t n_labels = mf->n_labels + 1;
-  Hoist h = {.mf = mf, .arena = cg->arena, .at = arena_many(arena, uint32_t, n_labels),
+  Hoist h = {.mf = mf, .at = arena_many(arena, uint32_t, n_labels),
              .n_jumps = arena_many(arena, uint32_t, n_labels),
              .needed = arena_many(arena, uint16_t, arrlenu(mf->code) + 1)};
   find_ways(&h);

@@ -93,7 +93,8 @@ void reload_pairs(MFunc *mf)
     load.op = is_absolute(&load) ? OP_ld32a : OP_ld32;
     load.r[0] = copy->r[0];
     load.loc = copy->loc;
-    load.live = copy->live;
+    load.marks = copy->marks;
+    load.unmarked = copy->unmarked;
     *copy = load;
   }
 }

@@ -189,7 +189,7 @@ void spill_registers(const Cg *cg, MFunc *mf, const bool *spilled, Arena *arena)
     if (!rewrite_copy(&sp, mi))
       rewrite_insn(&sp, *mi);
     for (size_t k = first; k < arrlenu(sp.out); k++)
-      sp.out[k].live = mi->live;
+      sp.out[k].marks = mi->marks;
   }
   arrfree(mf->code);
   mf->code = sp.out;

@@ -218,7 +218,7 @@ void tidy_func(const Cg *cg, MFunc *mf)
   settle_jumps(&l);
   if (cg->options->level >= 2) {
     reload_pairs(mf);
-    branch_hoist(cg, mf);
+    branch_hoist(mf);
     drop_dead(mf);
     settle_jumps(&l);
   }

@@ -43,7 +43,41 @@ void variables_find(Sel *s)
   }
 }
 
-/* ---- around allocation ----------------------------------------------------------------------- */
+/* ---- sets of homes --------------------------------------------------------------------------- */
+
+/* The set that differs from that one in the home. */
+static uint32_t toggle_home(MarkSet **sets, uint32_t set, uint32_t home)
+{
+  arrput(*sets, ((MarkSet){set, home}));
+  return (uint32_t)arrlenu(*sets) - 1;
+}
+
+/* A walk along the code. */
+typedef struct {
+  const MarkSet *sets;
+  uint32_t at;               /* the set at hand, */
+  uint64_t *has;             /* its homes, */
+  uint32_t *changed;         /* and those that may have come or gone; stb_ds, some several times */
+} MarkWalk;
+
+static void walk_home(MarkWalk *w, uint32_t set)
+{
+  w->has[w->sets[set].home / 64] ^= UINT64_C(1) << (w->sets[set].home % 64);
+  arrput(w->changed, w->sets[set].home);
+}
+
+/* A parent stands before its sets, so the way meets where both are the same. */
+static void walk_marks(MarkWalk *w, uint32_t to)
+{
+  for (uint32_t from = w->at, other = to; from != other;) {
+    uint32_t *later = from > other ? &from : &other;
+    walk_home(w, *later);
+    *later = w->sets[*later].parent;
+  }
+  w->at = to;
+}
+
+/* ---- before allocation ----------------------------------------------------------------------- */
 
 static bool is_marked(const VariableHome *home)
 {
@@ -53,11 +87,9 @@ static bool is_marked(const VariableHome *home)
 /* Which homes hold their variables at the instruction at hand, as the walk goes up. */
 typedef struct {
   MFunc *mf;
-  Arena *arena;
   uint32_t *first_home, *next_home;   /* those of a virtual register, by index + 1 */
-  size_t n_words;
-  uint64_t *marks;
-  bool changed;              /* since the last instruction was marked */
+  uint64_t *has;
+  uint32_t set;                       /* the same */
 } HomeMarks;
 
 static void mark_register(HomeMarks *m, Reg r, bool is_live)
@@ -65,24 +97,24 @@ static void mark_register(HomeMarks *m, Reg r, bool is_live)
   if (!reg_is_virtual(r))
     return;
   for (uint32_t h = m->first_home[reg_id(r) - FIRST_VREG]; h; h = m->next_home[h - 1]) {
-    if (bit_get(m->marks, h - 1) == is_live)
+    if (bit_get(m->has, h - 1) == is_live)
       continue;
-    m->changed = true;
+    m->set = toggle_home(&m->mf->mark_sets, m->set, h - 1);
     if (is_live)
-      bit_set(m->marks, h - 1);
+      bit_set(m->has, h - 1);
     else
-      bit_clear(m->marks, h - 1);
+      bit_clear(m->has, h - 1);
   }
 }
 
 static void mark_block(HomeMarks *m, const FlowBlock *block)
 {
   MFunc *mf = m->mf;
-  uint64_t *kept = NULL;
-  memset(m->marks, 0, m->n_words * sizeof *m->marks);
+  for (uint32_t set = m->set; set; set = mf->mark_sets[set].parent)
+    bit_clear(m->has, mf->mark_sets[set].home);
+  m->set = 0;
   for (uint32_t i = 0; i < block->n_live_out; i++)
     mark_register(m, (Reg)(FIRST_VREG + block->live_out[i]), true);
-  m->changed = true;
   for (uint32_t i = block->end; i-- > block->first;) {
     MOperand ops[MOST_OPERANDS];
     unsigned n = mi_operands(&mf->code[i], ops);
@@ -92,24 +124,19 @@ static void mark_block(HomeMarks *m, const FlowBlock *block)
     for (unsigned k = 0; k < n; k++)
       if (ops[k].use)
         mark_register(m, mf->code[i].r[ops[k].slot], true);
-    if (m->changed) {
-      kept = arena_many(m->arena, uint64_t, m->n_words);
-      memcpy(kept, m->marks, m->n_words * sizeof *kept);
-    }
-    mf->code[i].live = kept;
-    m->changed = false;
+    mf->code[i].marks = m->set;
   }
 }
 
-void variables_mark(MFunc *mf, Arena *arena)
+void variables_mark(MFunc *mf)
 {
   Arena *scratch = arena_create("variables");
   size_t n_homes = arrlenu(mf->homes);
-  HomeMarks m = {.mf = mf, .arena = arena, .n_words = (n_homes + 63) / 64};
+  HomeMarks m = {.mf = mf};
   bool any = false;
   m.first_home = arena_many(scratch, uint32_t, arrlenu(mf->vregs));
   m.next_home = arena_many(scratch, uint32_t, n_homes);
-  m.marks = arena_many(scratch, uint64_t, m.n_words);
+  m.has = arena_many(scratch, uint64_t, (n_homes + 63) / 64);
   for (size_t h = 0; h < n_homes; h++) {
     if (!is_marked(&mf->homes[h]))
       continue;
@@ -121,6 +148,7 @@ void variables_mark(MFunc *mf, Arena *arena)
   if (any) {
     Flow flow;
     flow_build(&flow, mf, scratch);
+    toggle_home(&mf->mark_sets, 0, 0);
     for (uint32_t b = 0; b < flow.n_blocks; b++)
       mark_block(&m, &flow.blocks[b]);
   }
@@ -134,51 +162,97 @@ void variables_rename(MFunc *mf, Reg (*rename)(void *context, Reg reg), void *co
       mf->homes[h].reg = rename(context, mf->homes[h].reg);
 }
 
-/* Before the instruction, the homes in `kept` hold their variables, too. */
-static void add_marks(MInsn *mi, const uint64_t *kept, size_t n_words, Arena *arena)
+/* ---- after allocation ------------------------------------------------------------------------ */
+
+/* The walk down the code that keeps parameters. */
+typedef struct {
+  const MFunc *mf;
+  MarkWalk walk;             /* over the marks as they were */
+  uint64_t *kept;            /* homes of parameters that still hold them */
+  uint32_t *kept_in[GPR_COUNT];   /* stb_ds: those in the register, or once in it */
+  uint64_t *has;             /* the marks as they become: of the last set made, */
+  uint32_t set;              /* which is this one of */
+  MarkSet *sets;
+} ParameterWalk;
+
+static bool is_parameter(const MFunc *mf, uint32_t h)
 {
-  bool is_more = false;
-  for (size_t w = 0; w < n_words; w++)
-    is_more = is_more || (kept[w] & ~(mi->live ? mi->live[w] : 0)) != 0;
-  if (!is_more)
-    return;
-  uint64_t *marks = arena_many(arena, uint64_t, n_words);
-  for (size_t w = 0; w < n_words; w++)
-    marks[w] = kept[w] | (mi->live ? mi->live[w] : 0);
-  mi->live = marks;
+  const VariableHome *home = &mf->homes[h];
+  return home->kind == HOME_REGISTER && home->reg != REG_NONE && !reg_is_virtual(home->reg) &&
+         mf->ir->locals[home->local].is_param;
 }
 
-void variables_keep_parameters(MFunc *mf, Arena *arena)
+static void keep_home(ParameterWalk *p, uint32_t h)
 {
+  bit_set(p->kept, h);
+  for (unsigned r = 0; r < GPR_COUNT; r++)
+    if (reg_mask(p->mf->homes[h].reg) >> r & 1)
+      arrput(p->kept_in[r], h);
+}
+
+/* Nothing is kept in these registers any more. */
+static void lose_registers(ParameterWalk *p, uint16_t registers)
+{
+  for (unsigned r = 0; r < GPR_COUNT; r++)
+    while (registers >> r & 1 && arrlenu(p->kept_in[r])) {
+      uint32_t h = arrpop(p->kept_in[r]);
+      if (bit_get(p->kept, h))
+        arrput(p->walk.changed, h);
+      bit_clear(p->kept, h);
+    }
+}
+
+/* Keeps what the instruction finds in a register.  Parameters change where the walk's set does, or
+ * where they were lost. */
+static void take_parameters(ParameterWalk *p)
+{
+  for (size_t i = 0; i < arrlenu(p->walk.changed); i++) {
+    uint32_t h = p->walk.changed[i];
+    if (bit_get(p->walk.has, h) && !bit_get(p->kept, h) && is_parameter(p->mf, h))
+      keep_home(p, h);
+  }
+}
+
+static uint32_t set_with_parameters(ParameterWalk *p)
+{
+  for (size_t i = 0; i < arrlenu(p->walk.changed); i++) {
+    uint32_t h = p->walk.changed[i];
+    bool holds = bit_get(p->walk.has, h) || bit_get(p->kept, h);
+    if (holds == bit_get(p->has, h))
+      continue;
+    p->has[h / 64] ^= UINT64_C(1) << (h % 64);
+    p->set = toggle_home(&p->sets, p->set, h);
+  }
+  arrsetlen(p->walk.changed, 0);
+  return p->set;
+}
+
+void variables_keep_parameters(MFunc *mf)
+{
+  if (!mf->mark_sets)
+    return;
   Arena *scratch = arena_create("parameters");
   size_t n_words = (arrlenu(mf->homes) + 63) / 64;
-  uint64_t *kept = arena_many(scratch, uint64_t, n_words);
-  uint64_t *params = arena_many(scratch, uint64_t, n_words);
-  uint64_t *of_register = arena_many(scratch, uint64_t, n_words * GPR_COUNT);
-  for (uint32_t h = 0; h < arrlenu(mf->homes); h++) {
-    const VariableHome *home = &mf->homes[h];
-    if (home->kind != HOME_REGISTER || home->reg == REG_NONE || reg_is_virtual(home->reg) ||
-        !mf->ir->locals[home->local].is_param)
-      continue;
-    bit_set(params, h);
-    for (unsigned r = 0; r < GPR_COUNT; r++)
-      if (reg_mask(home->reg) >> r & 1)
-        bit_set(&of_register[r * n_words], h);
-  }
+  ParameterWalk p = {.mf = mf, .kept = arena_many(scratch, uint64_t, n_words),
+                     .walk = {mf->mark_sets, 0, arena_many(scratch, uint64_t, n_words), NULL},
+                     .has = arena_many(scratch, uint64_t, n_words)};
+  toggle_home(&p.sets, 0, 0);
   for (size_t i = 0; i < arrlenu(mf->code); i++) {
     MInsn *mi = &mf->code[i];
     if (mi->op == MI_LABEL)
-      memset(kept, 0, n_words * sizeof *kept);
-    for (size_t w = 0; w < n_words && mi->live; w++)
-      kept[w] |= mi->live[w] & params[w];
+      lose_registers(&p, UINT16_MAX);
+    walk_marks(&p.walk, mi->marks);
+    take_parameters(&p);
     if (mi->op == MI_LABEL || mi->dead)
       continue;
-    add_marks(mi, kept, n_words, arena);
-    uint16_t written = mi_ends_flow(mi) ? UINT16_MAX : mi_writes(mi);
-    for (unsigned r = 0; r < GPR_COUNT; r++)
-      for (size_t w = 0; w < n_words && written >> r & 1; w++)
-        kept[w] &= ~of_register[r * n_words + w];
+    mi->marks = set_with_parameters(&p);
+    lose_registers(&p, mi_ends_flow(mi) ? UINT16_MAX : mi_writes(mi));
   }
+  arrfree(mf->mark_sets);
+  mf->mark_sets = p.sets;
+  for (unsigned r = 0; r < GPR_COUNT; r++)
+    arrfree(p.kept_in[r]);
+  arrfree(p.walk.changed);
   arena_destroy(scratch);
 }
 
@@ -205,49 +279,58 @@ static void add_range(CodeRange **list, uint32_t first, uint32_t end)
 
 /* The walk down the code: which homes hold their variables, and since where. */
 typedef struct {
+  const MFunc *mf;
   HomeRanges *ranges;
-  size_t n_words;
-  uint64_t *held;
-  uint64_t *need_frame;      /* spilled: they hold nothing without the frame, whatever the marks */
+  MarkWalk walk;
+  bool has_frame;
+  uint16_t unmarked;         /* registers */
+  uint64_t *held;            /* what the marks say, and is there */
   uint32_t *since;           /* by home */
 } RangeWalk;
 
-/* From `pc` on, what `marks` says; NULL: nothing is marked. */
-static void take_marks(RangeWalk *w, const uint64_t *marks, bool has_frame, uint32_t pc)
+/* Without the frame, what is spilled holds nothing, whatever the marks say. */
+static bool holds_variable(const RangeWalk *w, uint32_t h)
 {
-  for (size_t word = 0; word < w->n_words; word++) {
-    uint64_t now = marks ? marks[word] : 0;
-    if (!has_frame)
-      now &= ~w->need_frame[word];
-    for (uint64_t bits = now ^ w->held[word]; bits; bits &= bits - 1) {
-      uint32_t h = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(bits);
-      if (bit_get(w->held, h))
-        add_range(&w->ranges->marked[h], w->since[h], pc);
-      w->since[h] = pc;
-    }
-    w->held[word] = now;
-  }
+  const VariableHome *home = &w->mf->homes[h];
+  if (!bit_get(w->walk.has, h) || (!w->has_frame && home->kind == HOME_SLOT && home->spilled))
+    return false;
+  return !w->unmarked || home->kind != HOME_REGISTER || home->reg == REG_NONE ||
+         !(reg_mask(home->reg) & w->unmarked);
 }
 
-static RangeWalk begin_walk(const MFunc *mf, HomeRanges *ranges, Arena *arena)
+static void settle_home(RangeWalk *w, uint32_t h, uint32_t pc)
 {
-  size_t n_homes = arrlenu(mf->homes), n_words = (n_homes + 63) / 64;
-  RangeWalk w = {ranges, n_words, arena_many(arena, uint64_t, n_words),
-                 arena_many(arena, uint64_t, n_words), arena_many(arena, uint32_t, n_homes)};
-  ranges->marked = arena_many(arena, CodeRange *, n_homes);
-  for (size_t h = 0; h < n_homes; h++)
-    if (mf->homes[h].kind == HOME_SLOT && mf->homes[h].spilled)
-      bit_set(w.need_frame, (uint32_t)h);
-  return w;
+  if (holds_variable(w, h) == bit_get(w->held, h))
+    return;
+  if (bit_get(w->held, h))
+    add_range(&w->ranges->marked[h], w->since[h], pc);
+  w->since[h] = pc;
+  w->held[h / 64] ^= UINT64_C(1) << (h % 64);
+}
+
+/* From `pc` on, what the set says. */
+static void take_marks(RangeWalk *w, uint32_t set, bool has_frame, uint16_t unmarked, uint32_t pc)
+{
+  bool hides_others = w->has_frame != has_frame || w->unmarked != unmarked;
+  w->has_frame = has_frame;
+  w->unmarked = unmarked;
+  walk_marks(&w->walk, set);
+  for (size_t i = 0; i < arrlenu(w->walk.changed); i++)
+    settle_home(w, w->walk.changed[i], pc);
+  arrsetlen(w->walk.changed, 0);
+  for (size_t word = 0; word < (arrlenu(w->mf->homes) + 63) / 64 && hides_others; word++)
+    for (uint64_t bits = w->walk.has[word]; bits; bits &= bits - 1)
+      settle_home(w, (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(bits), pc);
 }
 
 /* In the first instruction and in a return the frame is not there yet, or no longer. */
 static HomeRanges find_ranges(const MFunc *mf, Arena *arena)
 {
   HomeRanges ranges = {0};
-  RangeWalk w = begin_walk(mf, &ranges, arena);
-  const uint64_t *marks = NULL;
-  bool had_frame = true;
+  size_t n_homes = arrlenu(mf->homes), n_words = (n_homes + 63) / 64;
+  RangeWalk w = {mf, &ranges, {mf->mark_sets, 0, arena_many(arena, uint64_t, n_words), NULL}, true,
+                 0, arena_many(arena, uint64_t, n_words), arena_many(arena, uint32_t, n_homes)};
+  ranges.marked = arena_many(arena, CodeRange *, n_homes);
   uint32_t pc = mf->address;
   for (size_t i = 0; i < arrlenu(mf->code); i++) {
     const MInsn *mi = &mf->code[i];
@@ -255,16 +338,14 @@ static HomeRanges find_ranges(const MFunc *mf, Arena *arena)
       continue;
     uint32_t end = pc + 2 * insn_words((Opcode)mi->op);
     bool has_frame = !mf->frame_bytes || (mi->op != OP_ret && i != 1);
-    if (mi->live != marks || has_frame != had_frame)
-      take_marks(&w, mi->live, has_frame, pc);
-    marks = mi->live;
-    had_frame = has_frame;
+    take_marks(&w, mi->marks, has_frame, mi->unmarked, pc);
     add_range(&ranges.everywhere, pc, end);
     if (has_frame)
       add_range(&ranges.in_frame, pc, end);
     pc = end;
   }
-  take_marks(&w, NULL, true, pc);
+  take_marks(&w, 0, true, 0, pc);
+  arrfree(w.walk.changed);
   return ranges;
 }
 
