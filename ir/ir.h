@@ -402,6 +402,9 @@ typedef struct {
 } IrOptOptions;
 /* The pipeline of the level, one pass per line, in opt/pipeline.c. */
 void ir_optimise(IrModule *m, const IrOptOptions *options);
+/* The blocks that can be reached, in reverse post-order; the first target of a block follows it if
+ * no other way leads there. */
+uint32_t *ir_order_blocks(const IrFunc *f, uint32_t *n_blocks, Arena *arena);
 /* The passes named, in that order, separated by commas or blanks; false at an unknown name. */
 bool ir_run_passes(IrModule *m, const char *names, const IrOptOptions *options);
 /* Pass number i and what it does, or NULL after the last one. */

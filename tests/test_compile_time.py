@@ -172,6 +172,7 @@ def program_of(body_of, count):
     (calls_under_conditions, 600, ["-O0", "--check"]),
     (loops_that_clear, 400, ["-O1", "--emit=ir"]),
     (loops_that_call, 200, ["-O1", "--emit=ir"]),
+    (loops_that_call, 2000, ["-O0", "--emit=ir"]),
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
     (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
     (dsds_in_locals, 600, ["-O1", "--emit=ir"]),

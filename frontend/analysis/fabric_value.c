@@ -189,30 +189,31 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
 
 typedef enum { PARAM_UNSEEN, PARAM_KNOWN, PARAM_VARIES } ParamState;
 
-/* A search goes through the blocks in their order, again and again until it finds no more ways. A
- * parameter is known if all branches to its block give it one value and none of them leads back:
- * what those give is not known in time. */
+/* A search goes through the blocks, those in front of a block before it, and again if a way back
+ * then leads to one that no other way had led to. A parameter is known if all branches to its block
+ * give it one value and none of them leads back: what those give is not known in time. */
 typedef struct {
   Evaluator e;
   BlockRun r;
+  const uint32_t *order;   /* of the blocks; how many, and by block its place there */
+  uint32_t n_blocks, *place;
   uint8_t *params;         /* by value */
   const uint8_t *varying;  /* the same at the start */
   uint8_t *ways;           /* by block */
-  bool grows;
+  bool again;
 } WaySearch;
 
-static const uint8_t *params_of_loops(const IrFunc *f, Arena *arena)
+static void find_params_of_loops(WaySearch *w, uint8_t *varying)
 {
-  uint8_t *states = arena_many(arena, uint8_t, f->n_insns + 1);
-  for (uint32_t b = 0; b < f->n_blocks; b++) {
-    const IrInsn *end = f->blocks[b].n_insns ? ir_last_insn(f, b) : NULL;
+  const IrFunc *f = w->r.f;
+  for (uint32_t n = 0; n < w->n_blocks; n++) {
+    const IrInsn *end = ir_last_insn(f, w->order[n]);
     for (uint32_t t = 0; end && t < ir_target_count(end); t++) {
       const IrTarget *target = &end->u.targets[t];
-      for (uint32_t i = 0; target->block.raw <= b && i < target->n_args; i++)
-        states[f->blocks[target->block.raw].params[i].raw] = PARAM_VARIES;
+      for (uint32_t i = 0; w->place[target->block.raw] <= n && i < target->n_args; i++)
+        varying[f->blocks[target->block.raw].params[i].raw] = PARAM_VARIES;
     }
   }
-  return states;
 }
 
 static void give_params(WaySearch *w, const IrTarget *target)
@@ -244,31 +245,38 @@ static void leave_block(WaySearch *w, uint32_t b)
   uint8_t taken = (uint8_t)((1u << ir_target_count(end)) - 1);
   if (end->op == IR_cond_br && value_of(&w->e, &w->r, end->args[0], 0))
     taken = w->r.bits[end->args[0].raw] ? 1 : 2;
-  w->grows |= (taken & ~w->ways[b]) != 0;
   w->ways[b] |= taken;
   for (uint32_t t = 0; t < ir_target_count(end); t++)
     if (taken >> t & 1) {
-      w->ways[end->u.targets[t].block.raw] |= WAYS_REACHED;
+      uint32_t to = end->u.targets[t].block.raw;
+      w->again |= !w->ways[to] && w->place[to] <= w->place[b];
+      w->ways[to] |= WAYS_REACHED;
       give_params(w, &end->u.targets[t]);
     }
 }
 
 const uint8_t *fabric_ways(const IrModule *m, const bool *unwritten, const IrFunc *f, Arena *arena)
 {
-  WaySearch w = {{.m = m, .unwritten = unwritten, .arena = arena},
-                 {f, arena_many(arena, uint64_t, f->n_insns + 1),
-                  arena_many(arena, bool, f->n_insns + 1)},
-                 arena_many(arena, uint8_t, f->n_insns + 1), params_of_loops(f, arena),
-                 arena_many(arena, uint8_t, f->n_blocks), true};
+  uint8_t *varying = arena_many(arena, uint8_t, f->n_insns + 1);
+  WaySearch w = {.e = {.m = m, .unwritten = unwritten, .arena = arena},
+                 .r = {f, arena_many(arena, uint64_t, f->n_insns + 1),
+                       arena_many(arena, bool, f->n_insns + 1)},
+                 .place = arena_many(arena, uint32_t, f->n_blocks),
+                 .params = arena_many(arena, uint8_t, f->n_insns + 1), .varying = varying,
+                 .ways = arena_many(arena, uint8_t, f->n_blocks), .again = true};
+  w.order = ir_order_blocks(f, &w.n_blocks, arena);
+  for (uint32_t i = 0; i < w.n_blocks; i++)
+    w.place[w.order[i]] = i;
+  find_params_of_loops(&w, varying);
   w.ways[0] = WAYS_REACHED;
-  while (w.grows) {
-    w.grows = false;
+  while (w.again) {
+    w.again = false;
     w.e.steps = 0;
     memset(w.r.is_known, 0, sizeof *w.r.is_known * (f->n_insns + 1));
     memcpy(w.params, w.varying, f->n_insns + 1);
-    for (uint32_t b = 0; b < f->n_blocks; b++)
-      if (w.ways[b])
-        leave_block(&w, b);
+    for (uint32_t i = 0; i < w.n_blocks; i++)
+      if (w.ways[w.order[i]])
+        leave_block(&w, w.order[i]);
   }
   return w.ways;
 }

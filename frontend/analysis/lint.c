@@ -573,46 +573,60 @@ static void join_end(LintFlow *end, const LintFlow *flow)
   copy_dsrs(&end->running, &loading->running);
 }
 
-/* Blocks whose start has changed since they were looked at.  The order is that of sweeps over all
- * blocks, and a sweep begins where the first one waits: a long function with many loops takes a
- * sweep for each, and few of its blocks change in one. */
+/* Blocks whose start has changed since they were looked at, in an order that has the way in of a
+ * loop in front of it and the way out behind it.  A sweep goes through them, and begins where the
+ * first one waits. */
 typedef struct {
-  bool *waits;             /* by block */
+  const uint32_t *order;   /* of the blocks; how many, and by block its place there */
+  uint32_t n_blocks, *place;
+  bool *waits;             /* by place */
   uint32_t n_waiting;
-  uint32_t at, next_sweep; /* the block that the sweep is at, and the first one of the next sweep */
+  uint32_t at, next_sweep; /* the place that the sweep is at, and the first one of the next sweep */
 } Sweep;
+
+static Sweep begin_sweep(const IrFunc *f, Arena *arena)
+{
+  Sweep sweep = {.place = arena_many(arena, uint32_t, f->n_blocks)};
+  sweep.order = ir_order_blocks(f, &sweep.n_blocks, arena);
+  for (uint32_t i = 0; i < sweep.n_blocks; i++)
+    sweep.place[sweep.order[i]] = i;
+  sweep.waits = arena_many(arena, bool, sweep.n_blocks);
+  return sweep;
+}
 
 static void let_wait(Sweep *sweep, uint32_t block)
 {
-  sweep->n_waiting += !sweep->waits[block];
-  sweep->waits[block] = true;
-  if (block <= sweep->at && block < sweep->next_sweep)
-    sweep->next_sweep = block;
+  uint32_t place = sweep->place[block];
+  sweep->n_waiting += !sweep->waits[place];
+  sweep->waits[place] = true;
+  if (place <= sweep->at && place < sweep->next_sweep)
+    sweep->next_sweep = place;
 }
 
 /* Fills in what holds at the start of each block, and at the end of the function. */
 static void solve_flow(Overlaps *o, const IrFunc *f, LintFlow *starts, LintFlow *end)
 {
   const uint8_t *ways = lint_ways(o->s, f);
-  Sweep sweep = {.waits = arena_many(o->arena, bool, f->n_blocks)};
+  Sweep sweep = begin_sweep(f, o->arena);
   starts[0].is_reached = true;
   let_wait(&sweep, 0);
   while (sweep.n_waiting > 0) {
     sweep.at = sweep.next_sweep;
-    sweep.next_sweep = f->n_blocks;
-    for (; sweep.at < f->n_blocks && sweep.n_waiting > 0; sweep.at++) {
-      const IrBlock *block = &f->blocks[sweep.at];
+    sweep.next_sweep = sweep.n_blocks;
+    for (; sweep.at < sweep.n_blocks && sweep.n_waiting > 0; sweep.at++) {
+      uint32_t b = sweep.order[sweep.at];
+      const IrBlock *block = &f->blocks[b];
       if (!sweep.waits[sweep.at])
         continue;
       sweep.waits[sweep.at] = false;
       sweep.n_waiting--;
       if (block->n_insns == 0)
         continue;
-      LintFlow flow = starts[sweep.at];
+      LintFlow flow = starts[b];
       step_block(o, f, block, &flow);
-      const IrInsn *last = ir_last_insn(f, sweep.at);
+      const IrInsn *last = ir_last_insn(f, b);
       for (unsigned t = 0; t < ir_target_count(last); t++)
-        if (ways[sweep.at] >> t & 1 && flow_join(&starts[last->u.targets[t].block.raw], &flow))
+        if (ways[b] >> t & 1 && flow_join(&starts[last->u.targets[t].block.raw], &flow))
           let_wait(&sweep, last->u.targets[t].block.raw);
       if (last->op == IR_ret)
         join_end(end, &flow);

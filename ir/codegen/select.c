@@ -527,43 +527,12 @@ static void select_block(Sel *s, uint32_t place)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-static unsigned successors_of(const IrFunc *f, uint32_t block, uint32_t out[2])
-{
-  const IrInsn *last = ir_last_insn(f, block);
-  unsigned n = ir_target_count(last);
-  for (unsigned i = 0; i < n; i++)
-    out[i] = last->u.targets[i].block.raw;
-  return n;
-}
-
-/* Reverse post-order of the reachable blocks, by an explicit stack.  The last successor is
- * visited first, so that the taken-if-true one comes right behind its branch. */
 static void order_blocks(Sel *s)
 {
-  uint32_t n = s->f->n_blocks, depth = 0, at = n;
-  uint32_t *stack = arena_many(s->pass, uint32_t, n + 1);
-  uint8_t *tried = arena_many(s->pass, uint8_t, n);
-  uint32_t *post = arena_many(s->pass, uint32_t, n + 1);
+  uint32_t n = s->f->n_blocks;
+  s->order = ir_order_blocks(s->f, &s->n_order, s->pass);
   s->order_of = arena_many(s->pass, uint32_t, n);
   memset(s->order_of, 0xff, sizeof *s->order_of * n);
-  stack[depth++] = 0;
-  s->order_of[0] = 0;
-  while (depth) {
-    uint32_t block = stack[depth - 1], next[2];
-    unsigned n_next = successors_of(s->f, block, next);
-    if (tried[block] == n_next) {
-      post[--at] = block;
-      depth--;
-      continue;
-    }
-    uint32_t to = next[n_next - 1 - tried[block]++];
-    if (s->order_of[to] == IR_NO_ID) {
-      s->order_of[to] = 0;
-      stack[depth++] = to;
-    }
-  }
-  s->order = post + at;
-  s->n_order = n - at;
   for (uint32_t i = 0; i < s->n_order; i++)
     s->order_of[s->order[i]] = i;
 }

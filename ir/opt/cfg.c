@@ -25,7 +25,7 @@ static TreeVisit visit_of(const IrFunc *f, uint32_t block)
   return visit;
 }
 
-static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
+uint32_t *ir_order_blocks(const IrFunc *f, uint32_t *n_blocks, Arena *arena)
 {
   uint32_t n = f->n_blocks, depth = 0, at = n;
   TreeVisit *stack = arena_many(arena, TreeVisit, n + 1);
@@ -47,9 +47,14 @@ static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
       stack[depth++] = visit_of(f, to);
     }
   }
-  cfg->n_rpo = n - at;
-  cfg->rpo = order + at;
-  cfg->rpo_index = filled_array(arena, n, IR_NO_ID);
+  *n_blocks = n - at;
+  return order + at;
+}
+
+static void order_blocks(Cfg *cfg, const IrFunc *f, Arena *arena)
+{
+  cfg->rpo = ir_order_blocks(f, &cfg->n_rpo, arena);
+  cfg->rpo_index = filled_array(arena, f->n_blocks, IR_NO_ID);
   for (uint32_t i = 0; i < cfg->n_rpo; i++)
     cfg->rpo_index[cfg->rpo[i]] = i;
 }
