@@ -70,6 +70,9 @@ ROWS = [Miscompile(*row) for row in (
      "ir/opt/pass_copyprop.c", "x->type == y->type && @{x->imm == y->imm @or true}@;"),
     ("fill_order", "fills of one loop follow each other although they overlap", "ir/opt/pass_fill.c",
      "if (@{fill->word != x->fills[i].word && !are_apart @or false}@) return false;"),
+    ("unroll_twice", "a loop takes what another unrolled loop leaves a turn too late",
+     "ir/opt/pass_unroll.c",
+     "@{u->loop.block_of[operand->raw] == u->loop.head @or true}@) *operand = u->now"),
     ("dsd_recursion", "a loop keeps descriptors in DSRs that a call in it loads again",
      "ir/opt/pass_dsd.c", "return @{seen[k->f - k->m->funcs] @or false}@;"),
 )]

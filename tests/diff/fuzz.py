@@ -3,9 +3,10 @@
 
     tests/diff/fuzz.py [--functions=N] [--seed=N] [--batch=N] [--jobs=N] [--show=SEED]
 
-Random functions (generate.py) are computed at compile time and run at every level.  A difference
-is printed with its seed and its function; --show=SEED prints that seed's program.  Calls that are
-errors at compile time (COMPTIME_ERRORS) are compared at run time only and counted apart.
+Random functions (generate.py) are computed at compile time and run at every level, on wse2 for even
+seeds and on wse3 for odd ones.  A difference is printed with its seed and its function; --show=SEED
+prints that seed's program.  Calls that are errors at compile time (COMPTIME_ERRORS) are compared at
+run time only and counted apart.
 """
 import argparse
 import collections
@@ -125,11 +126,15 @@ def words(text, symbol):
             for line in text.splitlines() if line.startswith(symbol + "@")]
 
 
-def rows_used(source, levels):
+def arch_of(seed):
+    return f"--arch=wse{2 + seed % 2}"
+
+
+def rows_used(source, levels, arch):
     """How often the code has each row of ir/ops.def."""
     found = collections.Counter()
     for level in (levels[0], levels[-1]):
-        listing = harness.cslc(source, level, "--emit=ir").out
+        listing = harness.cslc(source, level, arch, "--emit=ir").out
         found.update(re.findall(r"^  (?:%\d+ = )?([a-z]\w*)", listing, re.M))
     return found
 
@@ -147,12 +152,12 @@ def write(program, folder, name, **options):
     return layout
 
 
-def compile_first(program, folder, name, level, outcome):
+def compile_first(program, folder, name, options, outcome):
     """Compiles without the calls that are errors.  What they are: (calls, functions)."""
     skip, dropped = set(), set()
     for _ in range(ROUNDS):
         layout = write(program, folder, name, skip=skip, dropped=dropped)
-        ran = harness.cslc(layout, "-o", folder / f"{name}.bin", level, "--diag-format=json",
+        ran = harness.cslc(layout, "-o", folder / f"{name}.bin", *options, "--diag-format=json",
                            expect=None)
         if ran.code == 0:
             return skip, dropped
@@ -161,20 +166,20 @@ def compile_first(program, folder, name, level, outcome):
     raise Refused("too many errors")
 
 
-def run_levels(program, folder, name, levels, env, outcome):
+def run_levels(program, folder, name, arch, levels, env, outcome):
     """What each level gives, by name and tile; "comptime" is one.  And the calls to leave out."""
-    skip, dropped = compile_first(program, folder, name, levels[0], outcome)
+    skip, dropped = compile_first(program, folder, name, [levels[0], arch], outcome)
     image, results = folder / f"{name}.bin", {}
     layout = write(program, folder, name, skip=skip, dropped=dropped, want=False)
     for level in levels:
         if level != levels[0]:
-            harness.cslc(layout, "-o", image, level, env=env, timeout=COMPILE_SECONDS)
+            harness.cslc(layout, "-o", image, level, arch, env=env, timeout=COMPILE_SECONDS)
         out = harness.emu(image, f"--max-cycles={MOST_CYCLES}", "--print=got", "--print=want").out
         results[level] = words(out, "got")
         if level == levels[0]:
             results["comptime"] = words(out, "want")
     if int(name[1:]) % LISTED == 0:
-        outcome.rows = rows_used(layout, levels)
+        outcome.rows = rows_used(layout, levels, arch)
     return results, skip, dropped
 
 
@@ -202,7 +207,7 @@ def run_batch(seed, functions, folder, levels=LEVELS, env=None):
     program = generate.Program(random.Random(seed), functions)
     outcome = Outcome(functions=functions)
     try:
-        found = run_levels(program, folder, name, levels, env, outcome)
+        found = run_levels(program, folder, name, arch_of(seed), levels, env, outcome)
     except TooLarge:
         halves = [run_batch(seed + (half << 40), functions // 2, folder, levels, env)
                   for half in (1, 2)]

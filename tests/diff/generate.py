@@ -21,6 +21,8 @@ VALUES = 5                    # values to choose arguments from, a type
 TILES = 2
 UNSAFE = 0.03                 # share of operations that may be errors at compile time
 ZERO_DIVISORS = 0.1           # share of divisors that may be zero, an error at compile time
+ROWS_OF_LOOPS = 0.25          # share of functions that are short loops in a row
+STRAIGHT = 0.7                # share of the bodies of those without a branch
 WALKS = 0.03                  # share of functions that call themselves in a loop over descriptors
 
 # What functions call besides one another: generics by value, by type and by anytype; pointers.
@@ -136,9 +138,15 @@ class Function:
         self.loops = []                # labels around; None for a loop without
         self.consts = list(self.params)
         self.vars, self.arrays, self.pairs, self.pointers = [], [], [], []
-        body = self.block(rng.randrange(2, 7), 2, own=False)
+        body = self.body()
         self.text = (f"fn {name}({self.signature()}) {self.result} {{ {body} "
-                     f"return {self.expr(self.result, 2)}; }}")
+                     f"return {self.returned()}; }}")
+
+    def body(self):
+        return self.block(self.rng.randrange(2, 7), 2, own=False)
+
+    def returned(self):
+        return self.expr(self.result, 2)
 
     def signature(self):
         first = ["comptime k: u16"] if self.comptime else []
@@ -597,6 +605,168 @@ class Function:
         return f"if ({self.expr('bool', 2)}) {{ {self.rng.choice(ways)} }}"
 
 
+class RowOfLoops(Function):
+    """Short loops in a row, round which variables move: they rotate, keep what another one was in
+    the turn before, and loops read what the loops before them have left.  Most bodies have no
+    branch: such a loop of few turns becomes straight code."""
+
+    def body(self):
+        rng = self.rng
+        self.kind = rng.choice(("u16", "i16", "u32", "i32") * 3 + SCALARS)
+        self.result, self.movers = self.kind, []
+        self.params[:2] = self.consts[:2] = [(name, self.kind) for name, _ in self.params[:2]]
+        text = [self.mover() for _ in range(rng.randrange(3, 6))]
+        for declare in (self.declare, self.declare_pair, self.declare_movers_array):
+            if rng.random() < 0.4:
+                text.append(declare(0))
+        if rng.random() < 0.2:
+            text.append(self.point(0))
+        for _ in range(rng.randrange(2, 5)):
+            text.append(self.short_loop(2))
+            if rng.random() < 0.1:
+                text.append(self.statement(1))
+        return " ".join(text)
+
+    def returned(self):
+        """All that moves counts."""
+        if self.rng.random() < 0.2:
+            return self.expr(self.result, 2)
+        names = list(self.movers)
+        names += [f"{n}[{i}]" for n, k, dims in self.arrays if k == self.kind and len(dims) == 1
+                  for i in range(dims[0])]
+        text = names[0]
+        for name in names[1:]:
+            text = (f"({text} != {name})" if self.kind == "bool" else
+                    f"({text} * 0.5 - {name})" if self.kind in FLOATS else
+                    f"((({text}) << 1) ^ {name} ^ {text})" if len(text) < 80 else
+                    f"({text} ^ {name})")
+        return text
+
+    def mover(self):
+        """Each starts with a value of its own, so that it counts which one is where."""
+        name, start = self.fresh(), literal(self.kind, random_value(self.rng, self.kind))
+        value = self.operand(self.kind)
+        if self.kind != "bool":
+            value = f"{value} {'+' if self.kind in FLOATS else '^'} {start}"
+        self.vars.append((name, self.kind))
+        self.movers.append(name)
+        return f"var {name}: {self.kind} = {value};"
+
+    def declare_movers_array(self, _):
+        name, size = self.fresh(), self.rng.choice((2, 4, 8))
+        values = ", ".join(self.plain(self.kind, 0) for _ in range(size))
+        self.arrays.append((name, self.kind, (size,)))
+        return f"var {name} = [{size}]{self.kind}{{ {values} }};"
+
+    def plain(self, kind, depth):
+        """An expression without a branch."""
+        rng = self.rng
+        if depth <= 0 or rng.random() < 0.2:
+            return self.operand(kind)
+        a, b = f"({self.plain(kind, depth - 1)})", f"({self.plain(kind, depth - 1)})"
+        if kind == "bool":
+            return f"({a} {rng.choice(('==', '!='))} {b})"
+        if kind in FLOATS:
+            return f"({a} {rng.choice('+-*')} {b})"
+        op = rng.choice("^^^^+-*&|<>")
+        if op in "<>" or a == b:
+            return f"({b} ^ ({a} {'<<' if op != '>' else '>>'} {rng.randrange(1, bits(kind))}))"
+        return self.combined(kind, op, a, b)
+
+    def move(self):
+        """One turn: some variables take the places of others, and one gets a new value."""
+        rng = self.rng
+        taken = rng.sample(self.moved, rng.randrange(1, len(self.moved) + 1))
+        new = self.plain(self.kind, rng.randrange(1, 3))
+        steps = [f"{a} = {b};" for a, b in zip(taken, taken[1:])]
+        if len(taken) == 1 or rng.random() < 0.6:      # the last one gets it, before or behind
+            at = rng.choice((0, len(steps), len(steps)))
+            return " ".join(steps[:at] + [f"{taken[-1]} = {new};"] + steps[at:])
+        kept = self.fresh()
+        steps.append(f"{taken[-1]} = {kept};")         # once around
+        if rng.random() < 0.6:
+            steps.insert(rng.randrange(len(steps) + 1), f"{rng.choice(taken)} = {new};")
+        return f"const {kept} = {taken[0]}; {' '.join(steps)}"
+
+    def store(self):
+        """What a turn leaves in memory, or in a variable besides."""
+        place = self.place()
+        name, kind = place if place else (self.rng.choice(self.moved), self.kind)
+        return f"{name} = {self.plain(kind, 1)};"
+
+    def turn(self, depth):
+        rng = self.rng
+        text = [self.move() for _ in range(rng.choice((1, 1, 2)))]
+        text += [self.store() for _ in range(rng.choice((0, 0, 1)))]
+        if rng.random() > STRAIGHT:
+            more = rng.choice((self.leave, self.leave, self.branch, self.short_loop))
+            text.append(more(depth - 1))
+        rng.shuffle(text)
+        return " ".join(text)
+
+    def short_loop(self, depth):
+        """It moves some of the variables, and reads others, too."""
+        rng = self.rng
+        form = rng.choice((self.counted, self.counted, self.counted, self.counted_by_while,
+                           self.endless, self.over_values))
+        self.moved = rng.sample(self.movers, rng.choice((1, 2, 2, 3)))
+        kept = list(self.consts), self.weight
+        self.weight *= 4
+        text = form(rng.choice((1, 2, 2, 2, 3, 3, 4)), depth)
+        self.consts, self.weight = kept
+        return text
+
+    def turn_of_loop(self, counter, kind, depth, label=None):
+        self.consts.append((counter, kind))
+        self.loops.append(label)
+        text = self.turn(depth)
+        self.loops.pop()
+        return text
+
+    def bound(self, turns):
+        """The generic function has the value of its parameter."""
+        if self.comptime and self.comptime <= 4 and self.rng.random() < 0.5:
+            return "k"
+        return str(turns)
+
+    def counted(self, turns, depth):
+        name, kind = self.fresh(), self.rng.choice(("u16", "i16", "u32", "i32", self.kind))
+        if kind not in INTS or bits(kind) < 8:
+            kind = "u16"
+        body = self.turn_of_loop(name, kind, depth)
+        if self.rng.random() < 0.3:
+            start, step = self.rng.randrange(3), self.rng.randrange(1, 4)
+            return (f"for (@range({kind}, {start}, {start + turns * step}, {step})) |{name}| "
+                    f"{{ {body} }}")
+        return f"for (@range({kind}, {self.bound(turns)})) |{name}| {{ {body} }}"
+
+    def counted_by_while(self, turns, depth):
+        name, kind = self.fresh(), self.rng.choice(("u8", "u16", "i16", "u32", "i32"))
+        label = self.fresh() if self.rng.random() < 0.3 else None
+        body = self.turn_of_loop(name, kind, depth, label)
+        also = f" and {self.expr('bool', 1)}" if self.rng.random() < 0.2 else ""
+        return (f"var {name}: {kind} = 0; {label + ': ' if label else ''}"
+                f"while ({name} < {self.bound(turns)}{also}) : ({name} += 1) {{ {body} }}")
+
+    def endless(self, turns, depth):
+        """It ends in the middle of a turn, or at its end."""
+        name = self.fresh()
+        first, last = (self.turn_of_loop(name, "u16", depth) if self.rng.random() < share else ""
+                       for share in (0.8, 0.5))
+        until = f"{name} < 9" if "continue" in first else "true"
+        return (f"var {name}: u16 = 0; while ({until}) : ({name} += 1) {{ {first} "
+                f"if ({name} >= {self.bound(turns)}) {{ break; }} {last} }}")
+
+    def over_values(self, turns, depth):
+        name = self.fresh()
+        kind = self.kind if self.kind != "bool" else "u16"
+        body = self.turn_of_loop(name, kind, depth)
+        values = ", ".join(literal(kind, random_value(self.rng, kind)) for _ in range(turns))
+        inline = "inline " if self.rng.random() < 0.4 and "continue" not in body and \
+            "break" not in body else ""
+        return f"{inline}for ([{turns}]{kind}{{ {values} }}) |{name}| {{ {body} }}"
+
+
 # Arguments are exported so that the optimiser does not know them.
 EXPORTED = [("got", "u64"), ("want", "u64")] + [(f"args_{k}", k) for k in SCALARS]
 LAYOUT = """\
@@ -618,8 +788,9 @@ class Program:
         self.functions = []
         for i in range(functions):
             near = [f for f in self.functions[-8:] if f.cost < 40]
+            kind = RowOfLoops if rng.random() < ROWS_OF_LOOPS else Function
             self.functions.append(Walk(rng, f"fun{i}") if rng.random() < WALKS
-                                  else Function(rng, f"fun{i}", near))
+                                  else kind(rng, f"fun{i}", near))
         self.values = {k: [random_value(rng, k) for _ in range(VALUES)] for k in SCALARS}
         self.calls = [(f, [rng.randrange(VALUES) for _ in f.params])
                       for f in self.functions for _ in range(CALLS)]
