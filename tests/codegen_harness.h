@@ -8,6 +8,7 @@
 
 #include "emu/explain/explain.h"
 #include "emu/reference/reference.h"
+#include "emu/tile/tile.h"
 #include "ir/ir.h"
 
 typedef struct {
@@ -20,7 +21,10 @@ typedef struct {
   Image image;
   uint32_t zero32;
   uint64_t zero64;
-  ImageColorSet no_colors;
+  ImageColorSet colors;                /* of the tile: none unless the test sets them */
+  uint32_t n_color_configs;
+  const ImageColorConfig *color_configs;
+  bool check_memory;                   /* accesses outside variables, races with the background */
   Program *program;
   Engine *engine;
 } Run;
@@ -87,11 +91,14 @@ static inline const char *run_load(Run *r, const IrModule *m)
     .tile_class = &r->zero32, .tile_colors = &r->zero32, .tile_blob_at = &r->zero64,
     .tile_blob_bytes = r->result.image.tile_blob_bytes,
     .tile_blobs = arena_many(r->arena, uint8_t, r->result.image.tile_blob_bytes + 1),
-    .n_color_sets = 1, .color_sets = &r->no_colors,
+    .n_color_configs = r->n_color_configs, .color_configs = r->color_configs,
+    .n_color_sets = 1, .color_sets = &r->colors,
   };
   r->program = program_load(&r->image, NULL, r->arena, &reason);
   if (!r->program)
     return reason ? reason : "the image does not load";
+  if (r->check_memory)
+    program_check_memory(r->program);
   EngineOptions options = {.check = CHECK_ERROR};
   r->engine = engine_reference.create(r->program, &options);
   return NULL;
