@@ -21,7 +21,10 @@
 #include "tests/codegen_harness.h"
 
 enum {
-  ARRAYS = 6, WORDS = 16, CHANNELS = 3, PHASES = 5, FIRST_COLOR = 1, FIRST_TASK = 8,
+  ARRAYS = 6,
+  HIDDEN = ARRAYS,         /* no operation and no pointer comes to it, and no host sees it */
+  NO_ARRAY,
+  WORDS = 16, CHANNELS = 3, PHASES = 5, FIRST_COLOR = 1, FIRST_TASK = 8,
   CELLS = 16,              /* cell N holds N: numbers that the compiler does not know */
   VARIABLES = 2, HELD = 3, DSD_BYTES = 16, EXPLICIT = 3, MOST_LENGTH = 6, MOST_DEPTH = 2
 };
@@ -115,7 +118,7 @@ static bool may_write(const Gen *g, unsigned array)
   return g->writers[array] == 0 && g->readers[array] == 0;
 }
 
-/* An array for that, or ARRAYS. */
+/* An array for that, or NO_ARRAY. */
 static unsigned any_array(Gen *g, bool writes)
 {
   unsigned first = below(g, ARRAYS);
@@ -124,7 +127,7 @@ static unsigned any_array(Gen *g, bool writes)
     if (writes ? may_write(g, array) : may_read(g, array))
       return array;
   }
-  return ARRAYS;
+  return NO_ARRAY;
 }
 
 static Walk any_walk(Gen *g, unsigned array, unsigned length, bool wide)
@@ -164,7 +167,7 @@ static bool any_operand(Gen *g, DsrFile file, unsigned length, bool wide, bool w
   if (form >= BY_VARIABLE && find_walk(g, form, file, length, wide, writes, o))
     return true;
   unsigned array = any_array(g, writes);
-  if (array == ARRAYS)
+  if (array == NO_ARRAY)
     return false;
   *o = (Operand){.form = form == BY_SETS ? BY_SETS : BY_CONSTANT,
                  .walk = any_walk(g, array, length, wide)};
@@ -181,18 +184,20 @@ static bool any_number(Gen *g, bool wide, Operand *o)
     return true;
   *o = (Operand){.form = BY_ELEMENT, .array = (uint8_t)array,
                  .index = (uint8_t)below(g, WORDS / (wide ? 2 : 1))};
-  return array < ARRAYS;
+  if (below(g, 4) == 0)
+    o->array = HIDDEN;
+  return o->array != NO_ARRAY;
 }
 
 static unsigned elements(Gen *g) { return 1 + below(g, MOST_LENGTH); }
 
 static bool add_store(Gen *g, Step *s)
 {
-  unsigned array = any_array(g, true);
+  unsigned array = below(g, 4) ? any_array(g, true) : HIDDEN;
   *s = (Step){.kind = STEP_STORE, .arithmetic = (Arithmetic)below(g, 3)};
   s->to = (Operand){.array = (uint8_t)array, .index = (uint8_t)below(g, WORDS)};
   s->by_index = below(g, 2);
-  return array < ARRAYS && any_number(g, false, &s->a) && any_number(g, false, &s->b);
+  return array != NO_ARRAY && any_number(g, false, &s->a) && any_number(g, false, &s->b);
 }
 
 static bool add_vector(Gen *g, Step *s)
@@ -232,7 +237,7 @@ static bool make_receive(Gen *g, Step *s, unsigned channel, unsigned length, boo
     unsigned array = any_array(g, true);
     s->to = (Operand){.array = (uint8_t)array, .index = (uint8_t)below(g, WORDS / (wide ? 2 : 1)),
                       .walk = {.length = (uint8_t)length, .wide = wide}};
-    return array < ARRAYS;
+    return array != NO_ARRAY;
   }
   if (!any_operand(g, DSR_DEST, length, wide, true, &s->to))
     return false;
@@ -342,7 +347,7 @@ static Completion completion_of(Gen *g)
   return (Completion){0};
 }
 
-/* It is over when that phase starts, or never as far as anyone knows. */
+/* It is over when that phase starts. */
 static void note_pending(Gen *g, const Step *s, unsigned phase)
 {
   struct Pending p = {.phase = (uint8_t)phase, .channel = s->channel,
@@ -443,21 +448,39 @@ static void add_value(Gen *g, Step **steps)
   arrput(*steps, s);
 }
 
+/* A store to the same hidden element in front of a call and behind it, and one in it that reads the
+ * element. */
+static void touch_hidden(Gen *g, Step **steps, const Operand *element, bool writes)
+{
+  Step s;
+  if (!add_store(g, &s))
+    return;
+  *(writes ? &s.to : &s.b) = *element;
+  arrput(*steps, s);
+}
+
 /* In what may run never or again, DSRs and variables stay as they are. */
 static void add_nested(Gen *g, Step **steps)
 {
   Step s = {.kind = (StepKind)(STEP_LOOP + below(g, 3)), .number = (uint8_t)(1 + below(g, 3))};
   if (s.kind == STEP_IF && !any_number(g, false, &s.a))
     return;
-  bool in_call = g->in_call;
+  bool in_call = g->in_call, touches = s.kind == STEP_CALL && below(g, 2);
+  Operand element = {.form = BY_ELEMENT, .array = HIDDEN, .index = (uint8_t)below(g, WORDS)};
+  if (touches)
+    touch_hidden(g, steps, &element, true);
   g->in_call |= s.kind == STEP_CALL;
   g->depth++;
+  if (touches)
+    touch_hidden(g, &s.steps, &element, false);
   add_steps(g, &s.steps, 1 + below(g, 4));
   if (s.kind == STEP_IF)
     add_steps(g, &s.others, below(g, 3));
   g->depth--;
   g->in_call = in_call;
   arrput(*steps, s);
+  if (touches)
+    touch_hidden(g, steps, &element, true);
 }
 
 static void add_steps(Gen *g, Step **steps, unsigned n)
@@ -548,7 +571,7 @@ static void free_steps(Step *steps)
 typedef struct {
   IrModule *m;
   IrBuilder b;
-  IrGlobalId arrays[ARRAYS], cells, variables, fabric;
+  IrGlobalId arrays[ARRAYS + 1], cells, variables, fabric;
   IrValue held[HELD], taken[HELD];
   unsigned n_funcs;
 } Maker;
@@ -816,7 +839,7 @@ static void make_steps(Maker *k, const Step *steps)
     make_step(k, &steps[i]);
 }
 
-static const char *const array_names[ARRAYS] = {"a0", "a1", "a2", "a3", "a4", "a5"};
+static const char *const array_names[ARRAYS + 1] = {"a0", "a1", "a2", "a3", "a4", "a5", "hidden"};
 
 static uint16_t start_value(unsigned array, unsigned i)
 {
@@ -826,13 +849,13 @@ static uint16_t start_value(unsigned array, unsigned i)
 static void make_data(Maker *k)
 {
   IrModule *m = k->m;
-  for (unsigned a = 0; a < ARRAYS; a++) {
+  for (unsigned a = 0; a <= HIDDEN; a++) {
     k->arrays[a] = ir_global_add(m, array_names[a], 2 * WORDS, 4);
     uint8_t *init = arena_many(m->arena, uint8_t, 2 * WORDS);
     for (unsigned i = 0; i < 2 * WORDS; i++)
       init[i] = (uint8_t)(start_value(a, i / 2) >> 8 * (i % 2));
     m->globals[k->arrays[a].raw].init = init;
-    m->globals[k->arrays[a].raw].keep = true;
+    m->globals[k->arrays[a].raw].keep = a != HIDDEN;
   }
   k->cells = ir_global_add(m, "cells", 2 * CELLS, 2);
   uint8_t *numbers = arena_many(m->arena, uint8_t, 2 * CELLS);
@@ -896,7 +919,7 @@ static IrModule *make_module(Arena *arena, const Gen *g, Arch arch)
 /* ---- the steps carried out ------------------------------------------------------------------ */
 
 typedef struct {
-  uint16_t arrays[ARRAYS][WORDS];
+  uint16_t arrays[ARRAYS + 1][WORDS];
   uint32_t sent[CHANNELS][MOST_LENGTH];
   const Step *waiting[CHANNELS];       /* a receive in front of its send */
   uint32_t taken[HELD];
@@ -1009,7 +1032,7 @@ static void carry_out(Evaluation *e, const Step *steps)
 static void evaluate_program(Evaluation *e, const Gen *g)
 {
   *e = (Evaluation){.n_ops = 0};
-  for (unsigned a = 0; a < ARRAYS; a++)
+  for (unsigned a = 0; a <= HIDDEN; a++)
     for (unsigned i = 0; i < WORDS; i++)
       e->arrays[a][i] = start_value(a, i);
   for (unsigned p = 0; p < PHASES; p++)
