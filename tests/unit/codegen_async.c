@@ -26,7 +26,10 @@ enum {
   NO_ARRAY,
   WORDS = 16, CHANNELS = 3, PHASES = 5, FIRST_COLOR = 1, FIRST_TASK = 8,
   CELLS = 16,              /* cell N holds N: numbers that the compiler does not know */
-  VARIABLES = 2, HELD = 3, DSD_BYTES = 16, EXPLICIT = 3, MOST_LENGTH = 6, MOST_DEPTH = 2
+  VARIABLES = 2, HELD = 3, DSD_BYTES = 16, MOST_LENGTH = 6, MOST_DEPTH = 2,
+  EXPLICIT = 3,            /* DSRs with numbers; the others get theirs from the code generator, */
+  VIRTUAL = 20,            /* which has not as many */
+  DSRS = EXPLICIT + VIRTUAL, AT_ONCE = 3
 };
 
 /* Numbers of explicit DSRs, among them the last one; one for the fabric's descriptors. */
@@ -90,14 +93,15 @@ typedef struct {
   /* The discipline: operations in the background that read or write an array. */
   uint8_t readers[ARRAYS], writers[ARRAYS];
   bool sends[CHANNELS], receives[CHANNELS];
-  bool has_dsr[DSR_FILE_COUNT][EXPLICIT];
-  Walk dsrs[DSR_FILE_COUNT][EXPLICIT], variables[VARIABLES], held[HELD];
+  bool has_dsr[DSR_FILE_COUNT][DSRS];
+  Walk dsrs[DSR_FILE_COUNT][DSRS], variables[VARIABLES], held[HELD];
   bool has_held[HELD], has_taken[HELD], in_call;      /* calls do not see the caller's values */
   struct Pending {                     /* stb_ds: by phase, what is over when it starts */
     uint8_t phase, reads[2], n_reads, writes, channel;
     bool is_send, has_write;
   } *pending;
   uint8_t activations[PHASES + 1], unblocks[PHASES + 1];   /* that a phase waits for */
+  bool has_row;                        /* of virtual DSRs, once in a program */
   unsigned phase, depth, budget;
 } Gen;
 
@@ -148,11 +152,12 @@ static bool find_walk(Gen *g, OperandForm form, DsrFile file, unsigned length, b
 {
   const Walk *walks = form == BY_DSR ? g->dsrs[file] : form == BY_HELD ? g->held : g->variables;
   const bool *has = form == BY_DSR ? g->has_dsr[file] : form == BY_HELD ? g->has_held : NULL;
-  unsigned n = form == BY_DSR ? EXPLICIT : form == BY_HELD ? HELD : VARIABLES, first = below(g, n);
+  unsigned n = form == BY_DSR ? DSRS : form == BY_HELD ? HELD : VARIABLES, first = below(g, n);
   for (unsigned i = 0; i < n && !(form == BY_HELD && g->in_call); i++) {
     unsigned k = (first + i) % n;
     const Walk *w = &walks[k];
-    if ((has && !has[k]) || w->length != length || w->wide != wide ||
+    bool is_here = (!has || has[k]) && !(form == BY_DSR && k >= EXPLICIT && g->in_call);
+    if (!is_here || w->length != length || w->wide != wide ||
         !(writes ? may_write(g, w->array) : may_read(g, w->array)))
       continue;
     *found = (Operand){.form = form, .walk = *w, .index = (uint8_t)k};
@@ -412,16 +417,52 @@ static void add_background(Gen *g, Step **steps)
   arrfree(between);
 }
 
-static void add_load_dsr(Gen *g, Step **steps)
+static void load_dsr(Gen *g, Step **steps, DsrFile file, unsigned k)
 {
-  static const DsrFile files[] = {DSR_DEST, DSR_SRC0, DSR_SRC1};
-  DsrFile file = files[below(g, ARRAY_COUNT(files))];
-  Step s = {.kind = STEP_LOAD_DSR, .number = (uint8_t)(file * EXPLICIT + below(g, EXPLICIT))};
+  Step s = {.kind = STEP_LOAD_DSR, .number = (uint8_t)(file * DSRS + k)};
   s.to.walk = any_walk(g, below(g, ARRAYS), elements(g), below(g, 4) == 0);
   s.to.form = below(g, 2) ? BY_SETS : BY_CONSTANT;
-  g->dsrs[file][s.number % EXPLICIT] = s.to.walk;
-  g->has_dsr[file][s.number % EXPLICIT] = true;
+  g->dsrs[file][k] = s.to.walk;
+  g->has_dsr[file][k] = true;
   arrput(*steps, s);
+}
+
+static DsrFile any_file(Gen *g)
+{
+  return (DsrFile[]){DSR_DEST, DSR_SRC0, DSR_SRC1}[below(g, 3)];
+}
+
+static void add_load_dsr(Gen *g, Step **steps)
+{
+  load_dsr(g, steps, any_file(g), below(g, EXPLICIT));
+}
+
+/* An operation with that DSR. */
+static void use_dsr(Gen *g, Step **steps, DsrFile file, unsigned k)
+{
+  const Walk *w = &g->dsrs[file][k];
+  Operand o = {.form = BY_DSR, .walk = *w, .index = (uint8_t)k};
+  bool adds = file == DSR_SRC0;
+  Step s = {.kind = STEP_VECTOR, .arithmetic = adds ? OF_ADD : OF_MOVE, .to = o, .a = o, .b = o};
+  if ((adds && w->wide) || !(file == DSR_DEST ? may_write(g, w->array) : may_read(g, w->array)) ||
+      (file != DSR_DEST && !any_operand(g, DSR_DEST, w->length, w->wide, true, &s.to)) ||
+      (file != DSR_SRC1 && !any_operand(g, DSR_SRC1, w->length, w->wide, false, &s.b)))
+    return;
+  arrput(*steps, s);
+}
+
+/* More DSRs of a file than there are, a few of them in use at the same time. */
+static void add_row_of_dsrs(Gen *g, Step **steps)
+{
+  DsrFile file = any_file(g);
+  g->has_row = true;
+  for (unsigned k = 0; k < VIRTUAL; k++) {
+    load_dsr(g, steps, file, EXPLICIT + k);
+    if (k >= AT_ONCE)
+      g->has_dsr[file][EXPLICIT + k - AT_ONCE] = false;
+    use_dsr(g, steps, file, EXPLICIT + k - below(g, k < AT_ONCE ? k + 1 : AT_ONCE));
+  }
+  memset(&g->has_dsr[file][EXPLICIT], 0, sizeof(bool) * VIRTUAL);
 }
 
 static void add_variable(Gen *g, Step **steps)
@@ -505,7 +546,9 @@ static void add_steps(Gen *g, Step **steps, unsigned n)
         add_background(g, steps);
       break;
     case 11:
-      if (g->depth == 0)
+      if (g->depth == 0 && !g->has_row && below(g, 4) == 0)
+        add_row_of_dsrs(g, steps);
+      else if (g->depth == 0)
         add_load_dsr(g, steps);
       break;
     case 12:
@@ -621,12 +664,17 @@ static IrValue variable_of(Maker *k, unsigned index)
   return ir_load(&k->b, IRT_DSD, address_of(k, k->variables, DSD_BYTES * index));
 }
 
+static uint32_t dsr_number(unsigned k)
+{
+  return k < EXPLICIT ? explicit_dsrs[k] : IR_VIRTUAL_DSR + k;
+}
+
 typedef struct { IrValue args[4]; uint32_t n; } Args;
 
 static IrVecOperand operand_of(Maker *k, const Operand *o, DsrFile file, bool wide, Args *args)
 {
   if (o->form == BY_DSR)
-    return (IrVecOperand){.kind = IRV_DSR, .file = file, .number = explicit_dsrs[o->index]};
+    return (IrVecOperand){.kind = IRV_DSR, .file = file, .number = dsr_number(o->index)};
   IrVecOperand out = {.kind = is_number(o) ? IRV_SCALAR : IRV_DSD, .arg = args->n};
   if (is_number(o))
     args->args[args->n++] = element_of(k, o, wide);
@@ -805,7 +853,7 @@ static void make_step(Maker *k, const Step *s)
     make_vec(k, s);
     break;
   case STEP_LOAD_DSR:
-    ir_dsr_load(&k->b, (DsrFile)(s->number / EXPLICIT), explicit_dsrs[s->number % EXPLICIT],
+    ir_dsr_load(&k->b, (DsrFile)(s->number / DSRS), dsr_number(s->number % DSRS),
                 descriptor_of(k, &s->to.walk, s->to.form == BY_SETS));
     break;
   case STEP_SET_VARIABLE:
