@@ -270,7 +270,7 @@ def test_an_endless_program_ends_with_exit_4(tmp_path, engine):
     ("while (flag == 0) { other += 1; }", None),
     ("while (@get_config(0x7e12) != 0xffff) {}", None),
     ("while (@random16() | 1 != 0) {}", None),
-    ("while (flag == 0) { @activate(@get_local_task_id(8)); }", None),
+    ("while (flag == 0) { @activate(@get_local_task_id(8)); }", "in a loop "),
     ("while (flag == 0) { @set_config(0x7e38 - 8, 0); }", None)])
 def test_a_loop_that_nothing_can_end_is_told(tmp_path, engine, loop, reads):
     """A loop that counts, or looks at the time, may have an end."""
@@ -287,6 +287,91 @@ task main() void {
     err = harness.emu(program, engine, "--max-cycles=5000", expect=4).err
     assert ("nothing ends the loop" in err) == (reads is not None), err
     assert reads is None or reads in err.splitlines()[1], err
+
+
+ROUNDS = """
+export var n: u16 = 0;
+var flag: u16 = 0;
+var other: u16 = 0;
+const again_id = @get_local_task_id(9);
+task main() void {
+  if (flag == 0) { @activate(again_id); }
+}
+task again() void {
+  %s
+  if (flag == 0) { @activate(@get_local_task_id(8)); }
+}
+task set() void { flag = 1; }
+comptime {
+  @bind_local_task(again, again_id);
+  @bind_local_task(set, @get_local_task_id(10));
+}
+"""
+
+
+@pytest.mark.parametrize("extra, is_endless", [
+    ("", True), ("other = 1 - other;", True), ("@block(again_id); @unblock(again_id);", True),
+    ("other += 1;", False), ("other = @get_config(0x7e12);", False), ("other = @random16();", False),
+    ("if (other == 3) { flag = 1; } else { other += 1; }", None)])
+def test_tasks_that_start_each_other_for_ever_end_the_run(tmp_path, engine, extra, is_endless):
+    """Unless they count, read the time or draw numbers: such rounds may have an end."""
+    program = program_of(tmp_path, ROUNDS % extra + MAIN)
+    ran = harness.emu(program, engine, "--max-cycles=1500000",
+                      expect={True: 3, False: 4, None: 0}[is_endless])
+    if is_endless:
+        assert "nothing can change any more, but the program goes on" in ran.err
+        assert re.search(r"P0.0 local task 8 'main', activated at \S+:\d+, and local task 9 'again', "
+                         r"activated at \S+:7, start again and again, in rounds that go on until "
+                         r"there is a change in 'flag'", ran.err), ran.err
+        assert "nothing ends the rounds" in ran.err
+    assert ("start again and again" in ran.err) == bool(is_endless), ran.err
+
+
+SLOW_SENDER = """
+param is_sender: bool;
+export var n: u16 = 0;
+const data = @get_color(3);
+const to = @get_output_queue(2);
+const from = @get_input_queue(2);
+const out = @get_dsd(fabout_dsd, .{ .extent = 1, .fabric_color = data, .output_queue = to });
+const receive_id = if (@is_arch("wse3")) @get_data_task_id(from) else @get_data_task_id(data);
+const poll_id = @get_local_task_id(9);
+var turns: u32 = 0;
+task main() void {
+  if (!is_sender) { @activate(poll_id); return; }
+  while (turns < 200000) { turns += 1; }
+  @mov16(out, 7, .{ .async = true });
+}
+task poll() void {
+  if (n == 0) { @activate(poll_id); }
+}
+task receive(word: u16) void { n = word; }
+comptime {
+  @bind_local_task(poll, poll_id);
+  if (!is_sender) @bind_data_task(receive, receive_id);
+  if (@is_arch("wse3") and is_sender) @initialize_queue(to, .{ .color = data });
+  if (!is_sender) @initialize_queue(from, .{ .color = data });
+}
+"""
+
+SLOW_LAYOUT = """
+const data = @get_color(3);
+layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .is_sender = true });
+  @set_tile_code(1, 0, "pe.csl", .{ .is_sender = false });
+  @set_color_config(0, 0, data, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ EAST } } });
+  @set_color_config(1, 0, data, .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });
+  @export_name("n", u16, true);
+}
+"""
+
+
+def test_rounds_that_wait_for_a_tile_at_work_go_on(tmp_path, engine):
+    """However long it takes: the looks at rounds come after 2^20 cycles and later."""
+    program = program_of(tmp_path, SLOW_SENDER + MAIN, SLOW_LAYOUT)
+    ran = harness.emu(program, engine, f"--stats={tmp_path}/s.json", "--print=n@1,0,1,1")
+    assert ran.out == "n@1,0: 7\n" and harness.stats(tmp_path / "s.json")["cycles"] > 1 << 21
 
 
 LOOPED = """
@@ -412,7 +497,7 @@ def test_tasks_that_activate_each_other_are_named(tmp_path, engine):
 export var n: u16 = 0;
 const there = @get_local_task_id(9);
 const back = @get_local_task_id(10);
-task go() void { @activate(back); }
+task go() void { n += 1; @activate(back); }
 task come() void { @activate(there); }
 comptime {
   @bind_local_task(go, there);

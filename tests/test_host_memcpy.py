@@ -731,6 +731,59 @@ def test_tiles_that_never_rest_do_not_hold_the_host_up(tmp_path, at_once):
     """)
 
 
+AWAITED_PE = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+const stream = @get_color(4);
+const queue = @get_input_queue(2);
+const receive_id = if (@is_arch("wse3")) @get_data_task_id(queue) else @get_data_task_id(stream);
+const poll_id = @get_local_task_id(10);
+var n = @zeros([1]u32);
+var n_ptr: [*]u32 = &n;
+task receive(value: u32) void { n[0] = value; }
+task poll() void {
+  if (n[0] == 0) { @activate(poll_id); } else { sys_mod.unblock_cmd_stream(); }
+}
+fn start() void { @activate(poll_id); }
+comptime {
+  @bind_local_task(poll, poll_id);
+  @bind_data_task(receive, receive_id);
+  @initialize_queue(queue, .{ .color = stream });
+  @export_symbol(n_ptr, "n");
+  @export_symbol(start);
+}
+"""
+
+AWAITED_LAYOUT = """
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = 1, .height = 1, .MEMCPYH2D_1 = 4 });
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });
+  @export_name("n", [*]u32, true);
+  @export_name("start", fn()void);
+}
+"""
+
+
+def test_rounds_without_an_end_leave_a_launch_delivered(tmp_path):
+    """A later stream may set it going again, as if the tile stood still; without one the read that
+    follows says what does not end."""
+    host_run.build(tmp_path, AWAITED_LAYOUT, AWAITED_PE)
+    script(tmp_path, """
+        n, id = np.zeros(1, np.uint32), r.get_id("n")
+        r.launch("start", nonblock=False)
+        r.memcpy_h2d(4, np.array([5], np.uint32), 0, 0, 1, 1, 1, streaming=True, data_type=WIDE,
+                     order=COPY["order"], nonblock=False)
+        r.memcpy_d2h(n, id, 0, 0, 1, 1, 1, data_type=WIDE, **COPY)
+        assert n[0] == 5
+        r.memcpy_h2d(id, n * 0, 0, 0, 1, 1, 1, data_type=WIDE, **COPY)
+        r.launch("start", nonblock=False)
+        said = message(r.memcpy_d2h, n, id, 0, 0, 1, 1, 1, data_type=WIDE, **COPY)
+        assert "local task 10 'poll' starts again and again" in said, said
+        assert "have not unblocked the command stream" in said, said
+    """)
+
+
 SWITCH_LAYOUT = """
 param W: u16;
 param H: u16;

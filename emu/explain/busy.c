@@ -13,18 +13,7 @@ typedef struct {
   uint32_t n, tiles[1 + OTHERS_SHOWN];
 } BusyTiles;
 
-static void print_activation(const Report *r, uint32_t tile, unsigned id)
-{
-  const TileRecord *record = r->at.record;
-  uint16_t pc = record ? record_activator(record, id) : PC_RETURN;
-  if (pc == PC_RETURN)
-    return;
-  fprintf(r->out, ", activated");
-  report_place(r, tile, pc);
-}
-
-/* The first local task that can start and has not; MAX_TASK_IDS: none. */
-static unsigned task_to_start(const Program *program, uint32_t tile, const InspectTile *at)
+unsigned busy_task(const Program *program, uint32_t tile, const InspectTile *at)
 {
   const ClassCode *cls = program_class(program, tile);
   for (unsigned id = 0; cls && id < MAX_TASK_IDS; id++)
@@ -38,20 +27,25 @@ static bool print_business(Report *r, uint32_t tile)
 {
   const InspectTile *at = report_look(r, tile);
   const InspectThread *thread = &at->threads[0];
-  if (r->loops && thread->state != THREAD_RUNNING)
+  const EndlessLoop *loop = report_loop_of(r, tile);
+  if (r->loops && !loop)
     return false;
+  if (loop && loop->tasks) {
+    report_rounds(r, loop);
+    return true;
+  }
   if (thread->state != THREAD_IDLE) {
     report_thread(r, tile, 0, thread);
     if (thread->task == TASK_LOCAL)
-      print_activation(r, tile, thread->task_id);
+      report_activation(r, tile, thread->task_id);
     return true;
   }
-  unsigned id = task_to_start(r->program, tile, at);
+  unsigned id = busy_task(r->program, tile, at);
   if (id == MAX_TASK_IDS)
     return false;
   report_task(r, tile, TASK_LOCAL, id);
   fprintf(r->out, " is about to start");
-  print_activation(r, tile, id);
+  report_activation(r, tile, id);
   return true;
 }
 
@@ -95,6 +89,14 @@ static void print_others(const Report *r, const BusyTiles *entry)
   fprintf(r->out, "\n");
 }
 
+static bool has_rounds(const EndlessLoop *loops)
+{
+  bool has = false;
+  for (size_t i = 0; i < arrlenu(loops); i++)
+    has |= loops[i].tasks != 0;
+  return has;
+}
+
 void busy_report(Engine *engine, const Program *program, const EndlessLoop *loops, unsigned most,
                  FILE *out)
 {
@@ -110,7 +112,10 @@ void busy_report(Engine *engine, const Program *program, const EndlessLoop *loop
   }
   if (shlen(found) > (ptrdiff_t)most)
     fprintf(out, "  and %td more places\n", shlen(found) - (ptrdiff_t)most);
-  if (loops)
+  if (loops && has_rounds(loops))
+    fprintf(out, "  help: nothing else can happen in the program any more, so nothing ends the "
+                 "rounds: see what is to change what they read, or let them end by themselves\n");
+  else if (loops)
     fprintf(out, "  help: nothing else can happen in the program any more, so nothing ends the "
                  "loop; another task of the tile starts only when this one has ended\n");
   else if (shlen(found))

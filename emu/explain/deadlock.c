@@ -234,7 +234,8 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
     waits |= tile_waits(&tile);
     left |= wavelets_left(&tile);
   }
-  if (question->unblock_missing || question->stream_short || (waits && !question->host))
+  if (question->loops || question->unblock_missing || question->stream_short ||
+      (waits && !question->host))
     return IDLE_STUCK;
   if (left && question->left_is_error)
     return IDLE_LEFT;
@@ -781,6 +782,7 @@ static Analysis analyse_waits(Engine *engine, const Program *program,
   a.report.unblocks_expected = question->unblocks_expected;
   a.report.unlaunched = question->unlaunched;
   a.report.launched = question->launched;
+  a.report.loops = question->loops;
   for_touched(&a, add_threads);
   for_touched(&a, add_command);
   add_streams(&a);

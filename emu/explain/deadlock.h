@@ -43,7 +43,7 @@ typedef enum {
   END_NEVER_STARTED,            /* a task: its place among the class' */
   END_NOT_LAUNCHED,             /* a function: its place among the exports */
   END_NO_UNBLOCK,
-  END_LOOP,                     /* the main thread, in an endless loop */
+  END_AT_WORK,                  /* the main thread, mostly in an endless loop */
   END_UNKNOWN,
 } EndKind;
 

@@ -177,6 +177,16 @@ static bool lacks_switching(Report *r, const Unit *root)
          position_that_opens(r, *root, root->end == END_CLOSED, &opened) > 0;
 }
 
+/* For a tile that goes on and does not come to unblock the command stream. */
+static const char *at_work_help(const Report *r, uint32_t tile)
+{
+  if (report_loop_of(r, tile))
+    return "let what the loop or the rounds wait for come, or call unblock_cmd_stream() before "
+           "they begin: the host goes on when every tile has called it";
+  return "if this work has no end, let what it waits for come, or call unblock_cmd_stream() before "
+         "it begins: the host goes on when every tile has called it";
+}
+
 const char *end_help(Report *r, const Unit *root)
 {
   if (lacks_switching(r, root))
@@ -261,7 +271,9 @@ const char *end_help(Report *r, const Unit *root)
              "counter that the launch before has moved, or a task has not started";
     return "call unblock_cmd_stream() once per launch, in the last thing that the launched "
            "function leads to";
-  case END_LOOP: case END_NONE: case END_UNKNOWN: default:
+  case END_AT_WORK:
+    return owes_unblock(r, root->tile) ? at_work_help(r, root->tile) : NULL;
+  case END_NONE: case END_UNKNOWN: default:
     return NULL;
   }
 }

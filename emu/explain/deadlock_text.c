@@ -419,20 +419,39 @@ static void print_idle_data_task(Report *r, uint32_t tile)
   }
 }
 
-static void print_no_unblock(Report *r, Unit end)
+/* The tile has not unblocked the command stream; false: no code of it does so. */
+static bool print_missing_call(Report *r, uint32_t tile)
 {
-  const ClassCode *cls = program_class(r->program, end.tile);
-  report_tile(r, end.tile);
-  fprintf(r->out, " has ended all that it had to do without unblocking the command stream");
-  uint16_t at = unblocking_place(r, end.tile);
+  uint16_t at = unblocking_place(r, tile);
+  fprintf(r->out, " without unblocking the command stream");
   if (at == PC_RETURN) {
-    print_no_call(r, end.tile, cls);
-    return;
+    print_no_call(r, tile, program_class(r->program, tile));
+    return false;
   }
   fprintf(r->out, ": it has not come to the call");
-  report_outer_place(r, end.tile, at);
-  if (!print_idle_task(r, end.tile))
+  report_outer_place(r, tile, at);
+  return true;
+}
+
+static void print_no_unblock(Report *r, Unit end)
+{
+  report_tile(r, end.tile);
+  fprintf(r->out, " has ended all that it had to do");
+  if (print_missing_call(r, end.tile) && !print_idle_task(r, end.tile))
     print_idle_data_task(r, end.tile);
+}
+
+/* It waits for nothing, or goes on for ever. */
+static void print_at_work(Report *r, uint32_t tile)
+{
+  const EndlessLoop *loop = report_loop_of(r, tile);
+  report_tile(r, tile);
+  if (loop)
+    fprintf(r->out, loop->tasks ? "'s tasks start again and again" : " is in its endless loop");
+  else
+    fprintf(r->out, " is still at work");
+  if (owes_unblock(r, tile))
+    print_missing_call(r, tile);
 }
 
 enum { OTHERS_NAMED = 3 };
@@ -698,10 +717,7 @@ void end_print(Report *r, Unit end)
   case END_NO_UNBLOCK: print_no_unblock(r, end); break;
   case END_FIFO: print_fifo(r, end); break;
   case END_FIFO_LEFT: print_fifo_left(r, end); break;
-  case END_LOOP:
-    report_tile(r, end.tile);
-    fprintf(r->out, " is in its endless loop");
-    break;
+  case END_AT_WORK: print_at_work(r, end.tile); break;
   case END_NONE: case END_UNKNOWN: default:
     report_tile(r, end.tile);
     fprintf(r->out, ": nothing would let it go on");

@@ -89,7 +89,7 @@ static Unit after_thread(Report *r, Unit from)
   const InspectTile *t = report_look(r, from.tile);
   const InspectThread *thread = &t->threads[from.index];
   if (thread->state != THREAD_VECTOR)
-    return end_unit(thread->state == THREAD_RUNNING ? END_LOOP : END_UNKNOWN, from.tile, 0);
+    return end_unit(thread->state == THREAD_RUNNING ? END_AT_WORK : END_UNKNOWN, from.tile, 0);
   switch (thread->waiting) {
   case STALL_OUTPUT:
     return unit_of(UNIT_OUTPUT, from.tile, thread->run->dest.queue);
@@ -197,6 +197,8 @@ static Unit later_thread(Report *r, uint32_t tile, unsigned color, Unit otherwis
   const InspectTile *t = report_look(r, tile);
   if (t->threads[0].state != THREAD_IDLE)
     return unit_of(UNIT_THREAD, tile, 0);
+  if (busy_task(r->program, tile, t) < MAX_TASK_IDS)
+    return end_unit(END_AT_WORK, tile, 0);
   int id = held_up_task(r, tile);
   if (id >= 0)
     return after_block(r, tile, (unsigned)id, color);
@@ -531,6 +533,9 @@ static Unit after_doer(Report *r, Unit from)
 static Unit after_command(Report *r, Unit from)
 {
   bool has_started;
+  const EndlessLoop *loop = report_loop_of(r, from.tile);
+  if (loop && loop->tasks)
+    return end_unit(END_AT_WORK, from.tile, 0);
   const ImageTask *task = task_to_unblock(r, from.tile, &has_started);
   Unit after = left_in_fifo_or(r, from.tile, end_unit(END_NO_UNBLOCK, from.tile, 0));
   if (!task || (has_started && after.end == END_FIFO_LEFT))

@@ -1,9 +1,9 @@
 /* Loops that go on for ever although tiles are at work: each waits for what nothing will change.
  *
  * A tile that comes back to a state that it had before, while nothing comes to it or leaves it,
- * comes back to it again and again.  If all tiles at work do so and no other one can move, the run
- * has no end.  A copy of the engine finds out, a cycle at a time: the run itself stays where it has
- * been cut short. */
+ * comes back to it again and again: a loop of one task or function, or local tasks that start one
+ * another.  If all tiles at work do so and no other one can move, the run has no end.  A copy of
+ * the engine finds out, a cycle at a time: the run itself stays where it has been cut short. */
 #include "emu/explain/explain_internal.h"
 
 #include <stdlib.h>
@@ -14,15 +14,26 @@
 enum {
   ROUND_CYCLES = 1024,          /* of the longest round that is found */
   MOST_TILES = 4096,            /* a copy of more takes more time than the answer is worth */
+  LOOK_CYCLES = 1 << 19,        /* to the first look of a run; it takes as long as some thousand */
 };
+
+/* What decides what a tile's main thread does next, besides memory. */
+typedef struct {
+  Registers registers;
+  uint64_t active, blocked;     /* tasks */
+  uint64_t wait;                /* cycles to its next instruction, or to the choice of a task */
+  uint16_t pc;
+  uint8_t paused;               /* microthreads */
+  uint8_t task, task_id;        /* what runs or ran last: the next local task follows from it */
+  bool running;
+} Standing;
 
 /* A main thread on its way back to where it was. */
 typedef struct {
   EndlessLoop loop;
-  Registers registers;          /* as everything here, from the beginning */
-  uint8_t *memory;              /* taken at its first store; NULL: none so far */
-  uint16_t pc;
-  uint64_t wait;                /* cycles to its next instruction */
+  Standing from;                   /* where the round began */
+  uint8_t *memory;              /* from then, taken at the first store; NULL: none so far */
+  bool has_ended_task;          /* a task of the round has come to its end */
   bool is_back;
 } Round;
 
@@ -41,9 +52,11 @@ void endless_free(EndlessLoop *loops)
 
 /* ---- what else can happen -------------------------------------------------------------------- */
 
+/* Its main thread runs, or a task is about to start. */
 static bool is_at_work(const Tile *t)
 {
-  return t->running && !(t->vectors >> MAIN_THREAD & 1);
+  return t->running ? !(t->vectors >> MAIN_THREAD & 1)
+                    : t->mem.cls && tile_next_local(t) >= 0;
 }
 
 /* Something of the tile is due by itself. */
@@ -54,11 +67,10 @@ static bool is_due(Engine *engine, uint32_t tile, const Tile *t)
          (host && host_words_due(&host->posted, engine->ops->cycle(engine)) != NEVER);
 }
 
-/* What changes if anything does besides scalar instructions. */
+/* What changes if anything does besides scalar instructions and starts of tasks. */
 static bool has_moved(const EngineStats *before, const EngineStats *now)
 {
-  return now->groups != before->groups || now->tasks != before->tasks ||
-         now->wavelets != before->wavelets ||
+  return now->groups != before->groups || now->wavelets != before->wavelets ||
          memcmp(now->hops, before->hops, sizeof now->hops) != 0;
 }
 
@@ -111,8 +123,8 @@ static bool reads_or_stores(Engine *engine, Round *round, const MemoryAccess *ac
   return true;
 }
 
-/* Whether the instruction, which comes next, only makes registers and memory of what registers,
- * memory and the configuration hold. */
+/* Whether the instruction, which comes next, only makes registers, memory and the state of tasks of
+ * what these and the configuration hold. */
 static bool notes_instruction(Engine *engine, Round *round, const Tile *t)
 {
   const Insn *insn = class_insn(program_class(engine->program, round->loop.tile), t->pc);
@@ -122,8 +134,9 @@ static bool notes_instruction(Engine *engine, Round *round, const Tile *t)
   switch ((int)insn->op) {
   case OP_ldcfgi: return reads_register(&round->loop, insn->imm);
   case OP_ldcfg: return reads_register(&round->loop, t->regs.r[insn->b]);
-  case OP_act: case OP_acti: case OP_blk: case OP_blki: case OP_unblk: case OP_unblki: case OP_prng:
-    return false;
+  case OP_act: case OP_acti: case OP_blk: case OP_blki: case OP_unblk: case OP_unblki: return true;
+  case OP_endtask: round->has_ended_task = true; return true;
+  case OP_prng: return false;
   default: break;
   }
   switch (insn_info[insn->op].cost) {
@@ -157,22 +170,42 @@ static bool memory_is_back(Engine *engine, const Round *round)
   return same;
 }
 
-static uint64_t cycles_to_next(const Engine *engine, const Tile *t)
+static Standing place_of(const Engine *engine, const Tile *t)
 {
   uint64_t now = engine->ops->cycle(engine);
-  return t->ready > now ? t->ready - now : 0;
+  return (Standing){.registers = t->regs, .active = t->active, .blocked = t->blocked,
+                 .wait = t->ready > now ? t->ready - now : 0, .pc = t->pc, .paused = t->paused,
+                 .task = t->task, .task_id = t->task_id, .running = t->running};
+}
+
+static bool places_equal(const Standing *a, const Standing *b)
+{
+  return a->pc == b->pc && a->wait == b->wait && a->running == b->running && a->task == b->task &&
+         a->task_id == b->task_id && a->active == b->active && a->blocked == b->blocked &&
+         a->paused == b->paused && registers_equal(&a->registers, &b->registers);
+}
+
+/* Between two cycles: takes in what the main thread does next; false: the round is none. */
+static bool takes_in(Engine *engine, Round *round, const Tile *t, uint64_t wait)
+{
+  if (!is_at_work(t))
+    return false;
+  if (!t->running)
+    return true;
+  if (round->has_ended_task && t->task != TASK_LOCAL)
+    return false;                       /* a wavelet has started it, and is gone */
+  return wait || notes_instruction(engine, round, t);
 }
 
 /* Looks at the tile between two cycles; false: the round is none. */
 static bool goes_on(Engine *engine, Round *round)
 {
   const Tile *t = engine->ops->tile(engine, round->loop.tile, false);
-  uint64_t wait = cycles_to_next(engine, t);
-  round->is_back = t->pc == round->pc && wait == round->wait &&
-                   registers_equal(&t->regs, &round->registers) && memory_is_back(engine, round);
-  if (round->is_back)
-    return true;
-  return is_at_work(t) && (wait || notes_instruction(engine, round, t));
+  Standing at = place_of(engine, t);
+  if (round->has_ended_task && t->running)
+    round->loop.tasks |= UINT64_C(1) << t->task_id;
+  round->is_back = places_equal(&at, &round->from) && memory_is_back(engine, round);
+  return round->is_back || takes_in(engine, round, t, at.wait);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -188,9 +221,10 @@ static Round *begin_rounds(Engine *engine)
       arrfree(rounds);
       return NULL;
     }
-    if (t && is_at_work(t))
-      arrput(rounds, ((Round){.loop = {.tile = tile}, .registers = t->regs, .pc = t->pc,
-                              .wait = cycles_to_next(engine, t)}));
+    if (!t || !is_at_work(t))
+      continue;
+    arrput(rounds, ((Round){.loop = {.tile = tile}, .from = place_of(engine, t),
+                            .has_ended_task = !t->running}));
   }
   return rounds;
 }
@@ -198,11 +232,10 @@ static Round *begin_rounds(Engine *engine)
 static bool step_rounds(Engine *engine, Round *rounds, const EngineStats *before)
 {
   bool all_back = false;
-  for (size_t i = 0; i < arrlenu(rounds); i++) {
-    const Tile *t = engine->ops->tile(engine, rounds[i].loop.tile, false);
-    if (!rounds[i].wait && !notes_instruction(engine, &rounds[i], t))
+  for (size_t i = 0; i < arrlenu(rounds); i++)
+    if (!takes_in(engine, &rounds[i], engine->ops->tile(engine, rounds[i].loop.tile, false),
+                  rounds[i].from.wait))
       return false;
-  }
   for (unsigned step = 0; step < ROUND_CYCLES && !all_back; step++) {
     uint64_t now = engine->ops->cycle(engine);
     if (engine->ops->run(engine, now + 1) != RUN_LIMIT ||
@@ -215,10 +248,44 @@ static bool step_rounds(Engine *engine, Round *rounds, const EngineStats *before
       all_back &= rounds[i].is_back;
     }
   }
-  /* what is on its way may take longer than the shortest rounds */
-  return all_back &&
-         engine->ops->run(engine, engine->ops->cycle(engine) + ROUND_CYCLES) == RUN_LIMIT &&
-         !has_moved(before, engine->ops->stats(engine));
+  return all_back;
+}
+
+/* Wavelets in the input queues. */
+static unsigned queued_at(const InspectTile *state)
+{
+  unsigned n = 0;
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    n += state->input[q].count;
+  return n;
+}
+
+/* The wavelets in input queues, and those that have come there since the start, of all tiles. */
+typedef struct { uint64_t queued, seen; } Arrivals;
+
+static Arrivals arrivals_of(Engine *engine)
+{
+  Arrivals sum = {0};
+  InspectTile state;
+  for (uint32_t tile = 0; tile < engine->program->n_tiles; tile++) {
+    if (!engine->ops->touched(engine, tile))
+      continue;
+    engine->ops->inspect(engine, tile, &state);
+    sum.queued += queued_at(&state);
+    sum.seen += state.wavelets_seen;
+  }
+  return sum;
+}
+
+/* Nothing has moved since `stats` and `before`, and nothing moves for a while: what is on its way
+ * may take longer than the shortest rounds. */
+static bool stays_still(Engine *engine, const EngineStats *stats, Arrivals before)
+{
+  uint64_t limit = engine->ops->cycle(engine) + ROUND_CYCLES;
+  RunStatus status = engine->ops->run(engine, limit);
+  Arrivals now = arrivals_of(engine);
+  return status == RUN_LIMIT && !has_moved(stats, engine->ops->stats(engine)) &&
+         now.queued == before.queued && now.seen == before.seen;
 }
 
 static bool has_few_tiles(const Engine *engine)
@@ -229,9 +296,10 @@ static bool has_few_tiles(const Engine *engine)
   return n <= MOST_TILES;
 }
 
-EndlessLoop *endless_find(Engine *engine)
+EndlessLoop *endless_find(Engine *engine, bool *is_still)
 {
   EndlessLoop *loops = NULL;
+  *is_still = false;
   if (!has_few_tiles(engine))
     return NULL;
   Snapshot *state = snapshot_take(engine, NULL);
@@ -239,11 +307,13 @@ EndlessLoop *endless_find(Engine *engine)
   snapshot_restore(state, copy);
   snapshot_free(state);
   EngineStats before = *copy->ops->stats(copy);
+  Arrivals arrivals = arrivals_of(copy);
   Round *rounds = begin_rounds(copy);
   bool is_endless = arrlenu(rounds) && step_rounds(copy, rounds, &before);
+  *is_still = arrlenu(rounds) && stays_still(copy, &before, arrivals);
   for (size_t i = 0; i < arrlenu(rounds); i++) {
     free(rounds[i].memory);
-    if (is_endless)
+    if (is_endless && *is_still)
       arrput(loops, rounds[i].loop);
     else
       endless_free_loop(&rounds[i].loop);
@@ -251,4 +321,25 @@ EndlessLoop *endless_find(Engine *engine)
   arrfree(rounds);
   copy->ops->destroy(copy);
   return loops;
+}
+
+/* ---- when to look ---------------------------------------------------------------------------- */
+
+uint64_t endless_watch_due(EndlessWatch *watch, const Engine *engine)
+{
+  uint64_t now = engine->ops->cycle(engine);
+  if (!watch->due)
+    *watch = (EndlessWatch){.due = now + LOOK_CYCLES, .wait = LOOK_CYCLES,
+                            .stats = *engine->ops->stats(engine)};
+  return watch->due > now ? watch->due : now + 1;
+}
+
+EndlessLoop *endless_watch_look(EndlessWatch *watch, const Engine *engine, Engine *shown)
+{
+  const EngineStats *stats = engine->ops->stats(engine);
+  bool moves = has_moved(&watch->stats, stats), is_still;
+  watch->stats = *stats;
+  watch->due = engine->ops->cycle(engine) + (moves ? LOOK_CYCLES : watch->wait);
+  watch->wait = moves ? LOOK_CYCLES : 2 * watch->wait;
+  return moves ? NULL : endless_find(shown, &is_still);
 }

@@ -14,13 +14,28 @@
 /* The main thread of a tile is in it. */
 typedef struct {
   uint32_t tile;
+  uint64_t tasks;               /* local tasks that start again and again, a bit each; 0: it is in
+                                   one task or function */
   uint16_t *registers;          /* stb_ds: addresses of the configuration registers that it reads */
   const ImageSymbol **variables;    /* stb_ds: that it reads */
 } EndlessLoop;
 /* If nothing can happen any more but such loops: all of them, in order of the tiles (stb_ds).  NULL
- * if that is not so, or not known.  For an engine of this process, with no links, between runs. */
-EndlessLoop *endless_find(Engine *engine);
+ * if that is not so, or not known.  `is_still`: nothing has moved for a while but main threads.
+ * For an engine of this process, with no links, between runs. */
+EndlessLoop *endless_find(Engine *engine, bool *is_still);
 void endless_free(EndlessLoop *loops);
+
+/* When a run is worth a look for such loops; of zeros at first. */
+typedef struct {
+  uint64_t due;                 /* cycle of the next look; 0: there was none */
+  uint64_t wait;                /* cycles from a look in vain to the next */
+  EngineStats stats;            /* at the last look */
+} EndlessWatch;
+/* The cycle of the next look, behind that of the engine. */
+uint64_t endless_watch_due(EndlessWatch *watch, const Engine *engine);
+/* As endless_find, if nothing but main threads has moved since the last look.  `shown`: what
+ * endless_find may copy. */
+EndlessLoop *endless_watch_look(EndlessWatch *watch, const Engine *engine, Engine *shown);
 
 /* ---- report.c: names and places as text, and the way back from a wavelet to its sender ------- */
 
@@ -138,6 +153,7 @@ typedef struct {
   bool left_is_error;
   const uint32_t *unblocks_expected;  /* by tile: how often it should have unblocked the command
                                          stream by now; NULL: no operation waits for that */
+  const EndlessLoop *loops;     /* of endless_find: nothing else can happen any more; or NULL */
 } IdleQuestion;
 
 /* Examines a quiet engine and returns whether it is stuck. */

@@ -14,6 +14,12 @@ void report_outer_place(const Report *report, uint32_t tile, uint32_t pc);
 const char *report_operand(const Program *program, uint32_t tile, uint32_t pc, unsigned stream);
 /* The stream that a thread waits for, STALL_INPUT and STALL_OUTPUT. */
 const VecStream *report_waiting(const InspectThread *state);
+/* The tile's endless loop; NULL: none. */
+const EndlessLoop *report_loop_of(const Report *report, uint32_t tile);
+/* The tasks of the loop, which start again and again. */
+void report_rounds(const Report *report, const EndlessLoop *loop);
+/* ", activated at pe.csl:3", if that is known; behind a look at the tile. */
+void report_activation(const Report *report, uint32_t tile, unsigned id);
 /* Inputs of a color in any position of its switch. */
 PortMask report_inputs(const ImageColorConfig *config);
 /* The sender of what came into a tile's router by a port on a color: the nearest tile against the
@@ -24,6 +30,11 @@ typedef struct {
   QueueUse use;
 } Origin;
 bool report_origin(Report *report, uint32_t tile, Port port, unsigned color, Origin *origin);
+
+/* ---- busy.c: what tiles are at -------------------------------------------------------------- */
+
+/* The first local task that can start and has not; MAX_TASK_IDS: none. */
+unsigned busy_task(const Program *program, uint32_t tile, const InspectTile *at);
 
 /* ---- calls.c: where a tile's main thread is, and the calls that led there ------------------- */
 

@@ -179,8 +179,7 @@ static void print_wait(const Report *r, uint32_t tile, const InspectThread *thre
             thread->run->length == 1 ? "" : "s");
 }
 
-/* The tile's endless loop; NULL: none. */
-static const EndlessLoop *loop_of(const Report *r, uint32_t tile)
+const EndlessLoop *report_loop_of(const Report *r, uint32_t tile)
 {
   for (size_t i = 0; i < arrlenu(r->loops); i++)
     if (r->loops[i].tile == tile)
@@ -199,12 +198,15 @@ static void print_register(const Report *r, uint32_t tile, uint16_t address)
   }
 }
 
-/* The loop, and the first of what it reads. */
-static void print_loop(const Report *r, const EndlessLoop *loop)
+/* What goes on, and the first of what it reads. */
+static void print_condition(const Report *r, const EndlessLoop *loop)
 {
   size_t registers = arrlenu(loop->registers), n = registers + arrlenu(loop->variables);
-  fprintf(r->out, n ? ", in a loop that goes on until there is a change in "
-                    : ", in a loop without an end");
+  const char *what = loop->tasks ? "rounds" : "a loop", *go = loop->tasks ? "go" : "goes";
+  if (n)
+    fprintf(r->out, ", in %s that %s on until there is a change in ", what, go);
+  else
+    fprintf(r->out, ", in %s without an end", what);
   for (size_t i = 0; i < n && i < MOST_READ; i++) {
     fprintf(r->out, "%s", i ? " or " : "");
     if (i < registers)
@@ -216,17 +218,44 @@ static void print_loop(const Report *r, const EndlessLoop *loop)
     fprintf(r->out, " or %zu more", n - MOST_READ);
 }
 
+void report_activation(const Report *r, uint32_t tile, unsigned id)
+{
+  const TileRecord *record = r->at.record;
+  uint16_t pc = record ? record_activator(record, id) : PC_RETURN;
+  if (pc == PC_RETURN)
+    return;
+  fprintf(r->out, ", activated");
+  report_place(r, tile, pc);
+}
+
+void report_rounds(const Report *r, const EndlessLoop *loop)
+{
+  bool is_one = !(loop->tasks & (loop->tasks - 1));
+  for (uint64_t ids = loop->tasks; ids; ids &= ids - 1) {
+    unsigned id = (unsigned)__builtin_ctzll(ids);
+    bool is_last = !(ids & (ids - 1));
+    fprintf(r->out, ids == loop->tasks ? "" : is_last ? ", and " : ", ");
+    report_task(r, loop->tile, TASK_LOCAL, id);
+    if (is_one)
+      fprintf(r->out, " starts again and again");
+    report_activation(r, loop->tile, id);
+  }
+  if (!is_one)
+    fprintf(r->out, ", start again and again");
+  print_condition(r, loop);
+}
+
 void report_thread(const Report *r, uint32_t tile, unsigned index, const InspectThread *thread)
 {
   report_thread_name(r, tile, index, thread);
-  const EndlessLoop *loop = index == MAIN_THREAD ? loop_of(r, tile) : NULL;
+  const EndlessLoop *loop = index == MAIN_THREAD ? report_loop_of(r, tile) : NULL;
   if (thread->state == THREAD_VECTOR)
     print_wait(r, tile, thread);
   else
     fprintf(r->out, " has not ended");
   report_place(r, tile, thread->pc);
   if (loop)
-    print_loop(r, loop);
+    print_condition(r, loop);
 }
 
 /* ---- back to the sender ---------------------------------------------------------------------- */

@@ -458,28 +458,40 @@ static uint32_t *open_launches(HostSession *s)
   return launched;
 }
 
-/* Nothing moves and nothing more can be issued. */
-static WseStatus report_stuck(HostSession *s)
+const char *session_ask(HostSession *s, IdleQuestion *question)
 {
   uint32_t *short_colors = base_zeroed(s->program->n_tiles, sizeof *short_colors);
-  uint32_t *launched = open_launches(s);
-  IdleQuestion question = {.host = true, .unblocks_expected = s->unblocks_expected,
-                           .short_colors = short_colors, .launched = launched};
   const char *why = NULL;
+  *question = (IdleQuestion){.host = s->image->memcpy || s->more_launches,
+                             .unblocks_expected = s->unblocks_expected,
+                             .short_colors = short_colors, .launched = open_launches(s)};
   for (size_t i = s->first_open; i < arrlenu(s->operations); i++) {
     const Operation *op = &s->operations[i];
     if (op->state != OPERATION_ISSUED || op->missing == 0)
       continue;
-    question.unblock_missing |= op->kind == OPERATION_LAUNCH;
-    question.stream_short |= op->received != NULL;
+    question->unblock_missing |= op->kind == OPERATION_LAUNCH;
+    question->stream_short |= op->received != NULL;
     if (op->kind == OPERATION_STREAM_OUT && op->received)
       add_short_colors(s, op, short_colors);
     if (!why)
       why = op->kind == OPERATION_LAUNCH ? why_launch(s, op) : why_missing(s, op);
   }
+  return why;
+}
+
+void session_asked(IdleQuestion *question)
+{
+  free((uint32_t *)question->short_colors);
+  free((uint32_t *)question->launched);
+}
+
+/* Nothing changes and nothing more can be issued. */
+static WseStatus report_stuck(HostSession *s)
+{
+  IdleQuestion question;
+  const char *why = session_ask(s, &question);
   WseStatus status = session_stuck(s, &question, why);
-  free(short_colors);
-  free(launched);
+  session_asked(&question);
   return status;
 }
 
@@ -497,7 +509,7 @@ static bool waits_for_quiet(const HostSession *s)
   return false;
 }
 
-/* One step of progress: issue, run, settle.  *idle: nothing can move any more and nothing can be
+/* One step of progress: issue, run, settle.  *idle: nothing can change any more and nothing can be
  * issued.  Tiles that never rest, by a task that activates itself, hold the host up for a while
  * only. */
 static WseStatus make_progress(HostSession *s, bool *idle)
@@ -526,7 +538,7 @@ static WseStatus make_progress(HostSession *s, bool *idle)
   s->streaming &= !quiet;
   changed |= issue_ready(s, goes_on);
   s->stream_settles &= !goes_on;
-  *idle = quiet && !changed;
+  *idle = (quiet || s->loops) && !changed;
   return WSE_OK;
 }
 

@@ -158,17 +158,20 @@ void progress_destroy(HostSession *s)
     fclose(s->progress->of_mpirun);
 }
 
+void progress_begin(HostSession *s) { pulse_begin(s->progress ? &s->progress->pulse : NULL); }
+
+void progress_end(HostSession *s) { pulse_end(s->progress ? &s->progress->pulse : NULL); }
+
 RunStatus progress_run(HostSession *s, uint64_t limit)
 {
-  Pulse *pulse = s->progress ? &s->progress->pulse : NULL;
   const ClusterMember *member = session_is_recorded(s) ? NULL : s->options.member;
   if (s->options.member)
     cluster_note_action(*s->options.member, action_of(s));
   ClusterStretch whole = {session_cycle(s), limit, limit};
-  pulse_begin(pulse);
+  progress_begin(s);
   /* a recorder runs its cluster itself */
   RunStatus status = member ? cluster_run(*member, whole) : engine_run(s->engine, limit);
-  pulse_end(pulse);
+  progress_end(s);
   return status;
 }
 

@@ -297,6 +297,7 @@ void session_close(HostSession *s)
   links_free(&s->border);
   arrfree(s->phases);
   free(s->unblocks_expected);
+  endless_free(s->loops);
   free(s->error_text);
   diags_destroy(s->diags);
   source_map_destroy(s->sources);
@@ -363,7 +364,7 @@ WseStatus session_run(HostSession *s, uint64_t cycles)
   if (status == WSE_OK)
     session_collect(s);
   s->phase_is_cut = status == WSE_OK && !quiet;
-  if (status != WSE_OK || !quiet)
+  if (status != WSE_OK || !(quiet || (s->loops && !cycles)))
     return status;
   return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);
 }

@@ -71,6 +71,8 @@ struct HostSession {
   bool phase_is_program, phase_has_command;
   bool phase_is_cut;                               /* a run that its limit has interrupted */
   double load_seconds, wall_seconds;
+  EndlessWatch watch;
+  EndlessLoop *loops;           /* stb_ds: nothing else can happen, so the last step has ended */
   SessionSnapshot **snapshots;                     /* stb_ds: those that are not freed */
 };
 
@@ -119,6 +121,13 @@ const char *session_border_refusal(const SessionOptions *options);
 /* Makes the gates of the ports; WSE_USAGE after reporting a port that cannot be. */
 WseStatus session_border_open(HostSession *session);
 
+/* ---- operations.c */
+
+/* What the operations of the host wait for, until session_asked: words that continue "nothing can
+ * happen any more", or NULL. */
+const char *session_ask(HostSession *session, IdleQuestion *question);
+void session_asked(IdleQuestion *question);
+
 /* ---- collect.c */
 
 /* Begins a phase.  is_program: its cycles count as the program's. */
@@ -132,10 +141,12 @@ bool session_take_up(HostSession *session);
 
 /* ---- session_step.c */
 
-/* Runs up to `limit` and accounts for it. */
+/* Runs up to `limit` and accounts for it.  It ends earlier, neither quiet nor at the limit, if
+ * nothing can happen any more but endless loops: `session->loops`. */
 WseStatus session_step(HostSession *session, uint64_t limit, bool *quiet);
-/* On a quiet fabric: WSE_DEADLOCK with a report if something is stuck; warns otherwise.  `why`
- * continues "nothing can happen any more" (NULL: the program waits). */
+/* On a quiet fabric, or where a step has found endless loops: WSE_DEADLOCK with a report if
+ * something is stuck; warns otherwise.  `why` continues "nothing can happen any more" (NULL: the
+ * program waits). */
 WseStatus session_stuck(HostSession *session, const IdleQuestion *question, const char *why);
 
 /* ---- progress.c */
@@ -144,6 +155,9 @@ WseStatus session_stuck(HostSession *session, const IdleQuestion *question, cons
  * be NULL.  NULL: none does. */
 Pulse *progress_create(HostSession *session, Pulse *next);
 void progress_destroy(HostSession *session);
+/* Runs up to the end are one. */
+void progress_begin(HostSession *session);
+void progress_end(HostSession *session);
 /* Runs the engine up to `limit`. */
 RunStatus progress_run(HostSession *session, uint64_t limit);
 /* Makes room for text on the terminal. */

@@ -12,6 +12,7 @@
 enum {
   MOST_PLACES_SHOWN = 8, MOST_LINES = 25,
   MOST_LOOPS_SHOWN = 4,
+  BUSY_LINES = 2 * MOST_PLACES_SHOWN + 4,   /* likewise, and what the host waits for */
   LOOP_LINES = 2 * MOST_LOOPS_SHOWN + 3,    /* with the error, the number of others, and the help */
 };
 
@@ -35,16 +36,36 @@ static WseStatus fault_error(HostSession *s)
   return session_end(s);
 }
 
+/* No other process or wafer may yet send something.  The debugger's engine cannot be copied. */
+static bool is_alone(const HostSession *s)
+{
+  return !s->options.member && !s->options.n_ports && ranks_count() <= 1 && !timeline_of(s->engine);
+}
+
+/* What keeps the run alive, and what waits beside it. */
+static void print_loops(HostSession *s, const IdleQuestion *question, FILE *out)
+{
+  busy_report(s->engine, s->program, question->loops, MOST_LOOPS_SHOWN, out);
+  deadlock_report(s->engine, s->program, question, MOST_LINES - LOOP_LINES, out);
+}
+
 /* What tiles are at when the run is cut short. */
 static void print_business(HostSession *s, FILE *out)
 {
-  /* other processes or wafers may yet send something; the debugger's engine cannot be copied */
-  bool is_alone = !s->options.member && !s->options.n_ports && ranks_count() <= 1 &&
-                  !timeline_of(s->engine);
-  EndlessLoop *loops = is_alone ? endless_find(session_shown(s)) : NULL;
-  busy_report(s->engine, s->program, loops, loops ? MOST_LOOPS_SHOWN : MOST_PLACES_SHOWN, out);
+  bool is_still = false;
+  IdleQuestion question;
+  EndlessLoop *loops = is_alone(s) ? endless_find(session_shown(s), &is_still) : NULL;
+  const char *why = session_ask(s, &question);
+  question.loops = loops;
   if (loops)
-    deadlock_report(s->engine, s->program, &(IdleQuestion){0}, MOST_LINES - LOOP_LINES, out);
+    print_loops(s, &question, out);
+  else
+    busy_report(s->engine, s->program, NULL, MOST_PLACES_SHOWN, out);
+  if (why)
+    fprintf(out, "  the host waits: %s\n", why);
+  if (why && is_still && !loops)
+    deadlock_report(s->engine, s->program, &question, MOST_LINES - BUSY_LINES, out);
+  session_asked(&question);
   endless_free(loops);
 }
 
@@ -101,9 +122,19 @@ static void print_unasked(HostSession *s, bool has_cause, FILE *out)
             "program sends, and what sets it off, with what the transfer asks for\n");
 }
 
+static void print_stuck(const HostSession *s, const char *why, FILE *out)
+{
+  const char *happen = s->loops ? "change" : "happen";
+  if (!why)
+    why = s->loops ? "the program goes on" : "the program waits";
+  fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can %s any more, but %s\n",
+          session_cycle(s), happen, why);
+}
+
 WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char *why)
 {
   IdleQuestion asked = *question;
+  asked.loops = s->loops;
   asked.left_is_error = s->finishing && s->options.left_is_error;
   asked.unlaunched = s->image->memcpy && !s->unblocks_expected;
   IdleState state = idle_classify(s->engine, s->program, &asked);
@@ -115,14 +146,16 @@ WseStatus session_stuck(HostSession *s, const IdleQuestion *question, const char
     return WSE_OK;               /* what waits may be for the next launch; the end looks again */
   FILE *out = base_text_open(&text, &size);
   if (state == IDLE_STUCK)
-    fprintf(out, "error: deadlock at cycle %" PRIu64 ": nothing can happen any more, but %s\n",
-            session_cycle(s), why ? why : "the program waits");
+    print_stuck(s, why, out);
   else
     fprintf(out, "%s: at cycle %" PRIu64 " the fabric is quiet with %s\n",
             state == IDLE_LEFT ? "error" : "warning", session_cycle(s),
             state == IDLE_LEFT ? "wavelets left behind" : "work left undone");
   long before = ftell(out);
-  deadlock_report(s->engine, s->program, &asked, MOST_LINES - 1, out);
+  if (s->loops)
+    print_loops(s, &asked, out);
+  else
+    deadlock_report(s->engine, s->program, &asked, MOST_LINES - 1, out);
   if (question->stream_short)
     print_unasked(s, ftell(out) > before, out);
   base_text_close(out, &text);
@@ -151,13 +184,34 @@ static void warn_unwritten(HostSession *s)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
+/* Runs up to the limit, or until nothing can happen any more but loops without an end. */
+static RunStatus run_watched(HostSession *s, uint64_t limit)
+{
+  RunStatus status;
+  endless_free(s->loops);
+  s->loops = NULL;
+  if (!is_alone(s) || session_is_recorded(s))   /* a recorder keeps the limits of runs */
+    return progress_run(s, limit);
+  progress_begin(s);
+  do {
+    uint64_t due = endless_watch_due(&s->watch, s->engine);
+    status = progress_run(s, due < limit ? due : limit);
+    bool is_due = status == RUN_LIMIT && session_cycle(s) == due && !observers_stopped(s, status);
+    s->loops = is_due ? endless_watch_look(&s->watch, s->engine, session_shown(s)) : NULL;
+    if (!is_due || due >= limit)
+      break;
+  } while (!s->loops);
+  progress_end(s);
+  return status;
+}
+
 WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
 {
   if (limit > s->options.max_cycles)
     limit = s->options.max_cycles;
   double start = base_seconds();
   s->started = true;
-  RunStatus status = progress_run(s, observers_limit(s, limit));
+  RunStatus status = run_watched(s, observers_limit(s, limit));
   s->wall_seconds += base_seconds() - start;
   warn_unwritten(s);
   if (session_is_recorded(s) && recorder_why(s->engine))
@@ -175,7 +229,7 @@ WseStatus session_step(HostSession *s, uint64_t limit, bool *quiet)
     session_fail(s, WSE_CYCLE_LIMIT, observers_stop_text(s));
     return session_end(s);
   }
-  if (status == RUN_LIMIT && limit == s->options.max_cycles)
+  if (status == RUN_LIMIT && !s->loops && limit == s->options.max_cycles)
     return limit_error(s, limit);
   return WSE_OK;
 }
