@@ -643,6 +643,13 @@ static void print_head(const Program *program, const Fault *fault, FILE *out)
   fprintf(out, " [%s]\n", fault_name(fault->kind));
 }
 
+/* The user has asked that findings do not end the run, and this one has. */
+static bool is_unasked_end(const Engine *engine, const Fault *fault)
+{
+  return engine && engine->options.check < CHECK_ERROR &&
+         fault_level(fault->kind, CHECK_OFF, 0) == CHECK_ERROR;
+}
+
 static void print_body(const Program *program, Engine *engine, const Fault *fault, bool anonymous,
                        FILE *out)
 {
@@ -654,6 +661,9 @@ static void print_body(const Program *program, Engine *engine, const Fault *faul
     print_other_side(&report, fault);
   if (advice)
     fprintf(out, "  help: %s\n", advice);
+  if (is_unasked_end(engine, fault))
+    fprintf(out, "  note: --check does not apply to this finding: the run cannot go on behind "
+                 "it\n");
 }
 
 void fault_print(const Program *program, Engine *engine, const Fault *fault, FILE *out)
