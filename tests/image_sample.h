@@ -96,7 +96,7 @@ static void sample_class_names(Sample *s, ImageClass *c)
   s->accesses[0] = (ImageAccess){s->vec_at, 1 + VSLOT_DEST, 0};
   s->accesses[1] = (ImageAccess){s->task_at, 0, 0};
   c->n_vec_names = 1, c->vec_names = s->vec_names;
-  s->asserts[0] = (ImageAssert){s->task_at, "n < 4"};
+  s->asserts[0] = (ImageAssert){s->task_at, "n < 4", "the host sends four"};
   c->n_asserts = 1, c->asserts = s->asserts;
   c->n_accesses = 2, c->accesses = s->accesses;
   c->color_names[3] = "red";

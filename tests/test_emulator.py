@@ -914,6 +914,17 @@ def test_a_write_beside_a_walk_round_a_buffer(tmp_path, at, races):
     assert ("[WRITE_RACE]" in ran.err) == races
 
 
+@pytest.mark.parametrize("behind, note", [
+    (";  // the host sends four ", "the host sends four"), (";", None), (" ;//no blank", None),
+    (";  //! guilty", None), (";\n  // of the next line", None), (";  //  ", None),
+    ("; k = 1;  // of another statement", None)])
+def test_a_failed_assertion_shows_the_comment_behind_it(tmp_path, engine, behind, note):
+    program = program_of(tmp_path, "export var n: u16 = 0;\nvar k: u16 = 3;\ntask main() void {\n"
+                         f"  @assert(k == 4){behind}\n}}\n" + MAIN)
+    lines = harness.emu(program, engine, expect=2).err.splitlines()
+    assert [line for line in lines if "note" in line] == ([f"  note: {note}"] if note else []), lines
+
+
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
 def test_a_failed_assertion_shows_its_condition(tmp_path, level):
     """As the source has it, however it is written; a call in it has another place."""

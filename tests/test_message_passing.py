@@ -238,23 +238,24 @@ WRONG = [("the rectangle has no such column", "mp.init(); " + SEND % "1, 0, &y, 
          ("the array is shorter than the message", "mp.init(); " + SEND % "0, 0, &pair, 3"),
          ("the array is shorter than the message",
           "mp.init(); mp.recv_message(&pair, {}); " + SEND % "0, 0, &y, 3"),
-         ("the message before has not left",
+         ("wait for the on_term of the message before",
           "mp.init(); " + SEND % "0, 0, &y, 1" + SEND % "0, 0, &y, 1"),
-         ("the receive before has not ended",
+         ("wait for the on_term of the receive before",
           "mp.init(); mp.recv_message(&pair, {}); mp.recv_message(&pair, {});"),
-         ("the program has not called init", SEND % "0, 0, &y, 1"),
-         ("the program has not called init", "mp.recv_message(&pair, {});")]
+         ("call init() once before the first message", SEND % "0, 0, &y, 1"),
+         ("call init() once before the first message", "mp.recv_message(&pair, {});")]
 
 
 @pytest.mark.parametrize("reason, calls", WRONG)
 def test_wrong_arguments_fail_an_assertion(tmp_path, reason, calls):
-    """The line of the assertion says why it failed."""
+    """The line of the assertion says why it failed, and so does the report."""
     image = stdlib_run.build(
         tmp_path, HEAD % "true" + f"var pair = @zeros([2]u32);\nfn main() void {{ {calls} }}",
         BUFFERS)
     err = harness.emu(image, "--launch=main", expect=2).err
     assert "assertion failed: " in err
     assert any(f"at <message_passing>:{line}," in err for line in source_line(reason)), err
+    assert f"\n  note: {reason}\n" in err, err
 
 
 COMPILE_ERRORS = [
@@ -397,3 +398,43 @@ def test_distances_in_a_random_graph(tmp_path, seed):
         {"edges": edges.ravel(), "is_root": (numpy.arange(size) == root).astype(numpy.uint16)},
         grid=(width, height))
     assert list(got["distance"]) == distances(edges, root)
+
+
+NEVER_INITED = """
+param x: u16;
+const mp = @import_module("<message_passing>", .{ .input_queue_id = 2, .output_queue_id = 3 });
+const main_id = @get_local_task_id(9);
+var out = [3]u32{ 1, 2, 3 };
+var in = @zeros([3]u32);
+task main() void {
+  if (x != LEFT_OUT) { mp.init(); }
+  if (x == 2) { mp.recv_message(&in, {}); }
+  if (x == 0) { mp.send_message(2, 0, &out, 3, {}); }
+}
+comptime {
+  @bind_local_task(main, main_id);
+  @activate(main_id);
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("left_out, exit_code, said", [
+    (0, 2, ["P0.0: assertion failed: is_started [ASSERT]", "called at pe.csl:10",
+            "note: call init() once before the first message"]),
+    (1, 3, ["cause 1: P1.0 has not called init() of <message_passing>, which unblocks data task",
+            "help: call it on each tile once, before the first operation of the module"]),
+    (2, 2, ["P2.0: assertion failed: is_started [ASSERT]", "called at pe.csl:9",
+            "note: call init() once before the first message"])])
+def test_a_tile_without_init_is_told(tmp_path, left_out, exit_code, said, engine):
+    """Also one that only passes messages on."""
+    (tmp_path / "layout.csl").write_text("""layout {
+  @set_rectangle(3, 1);
+  for (@range(u16, 3)) |x| { @set_tile_code(x, 0, "pe.csl", .{ .x = x }); }
+}
+""")
+    (tmp_path / "pe.csl").write_text(NEVER_INITED.replace("LEFT_OUT", str(left_out)))
+    harness.cslc("layout.csl", "--arch=wse3", "-o", "o.bin", cwd=tmp_path)
+    err = harness.emu(tmp_path / "o.bin", f"--engine={engine}", expect=exit_code).err
+    for text in said:
+        assert text in err, err

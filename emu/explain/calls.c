@@ -99,6 +99,23 @@ static bool leave_library(const Program *program, const ImageClass *cls, uint16_
   return true;
 }
 
+const FirstCall *calls_first_for(const Program *program, uint32_t tile, unsigned data_task)
+{
+#define FIRST_CALL(module, function, operation, size, blocks) {{module, function}, blocks},
+  static const struct { FirstCall call; bool blocks; } first_calls[] = {
+#include "ir/machine/first_calls.def"
+  };
+  const ClassCode *cls = program_class(program, tile);
+  const ImageTask *task = cls ? cls->data_task[data_task] : NULL;
+  WayIntoLibrary way = {0};
+  if (!task || leave_library(program, cls->image, task->entry, &way) || !way.module)
+    return NULL;
+  for (size_t i = 0; i < ARRAY_COUNT(first_calls); i++)
+    if (first_calls[i].blocks && strcmp(first_calls[i].call.module, way.module) == 0)
+      return &first_calls[i].call;
+  return NULL;
+}
+
 enum { MOST_CALLS = 64 };
 
 WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32_t tile,

@@ -505,7 +505,7 @@ static unsigned rank_of(Analysis *a, uint32_t cause)
 {
   Unit root = a->nodes[a->causes[cause].root].unit;
   EndKind end = root.end;
-  if (end == END_LOST || end == END_UNTAKEN)
+  if (end == END_LOST || end == END_UNTAKEN || end == END_NO_FIRST_CALL)
     return 0;
   if (end == END_CLOSED && is_closed_on_way(a, root))
     return 1;

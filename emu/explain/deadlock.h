@@ -35,6 +35,7 @@ typedef enum {
   END_NO_QUEUE,
   END_NOBODY_READS, END_CONTROL_HEAD,   /* the input queue */
   END_BLOCKED_TASK,             /* the id */
+  END_NO_FIRST_CALL,            /* of a module whose data tasks that call unblocks: the id of one */
   END_BLOCKED_THREAD,           /* the microthread */
   END_FIFO,                     /* the thread */
   END_FIFO_LEFT,                /* elements that nothing waits to take */

@@ -232,6 +232,9 @@ const char *end_help(Report *r, const Unit *root)
   case END_NOBODY_READS: return unread_help(r, root);
   case END_CONTROL_HEAD:
     return "give the operation .on_control, or bind a control task and send behind the data";
+  case END_NO_FIRST_CALL:
+    return "call it on each tile once, before the first operation of the module on any of them: "
+           "tiles also pass on what is for others";
   case END_BLOCKED_TASK:
     if (has_no_data_task(r, *root))
       return "control wavelets start tasks only while this id is unblocked: unblock it in a "

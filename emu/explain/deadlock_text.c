@@ -276,6 +276,14 @@ static void print_blocked(Report *r, Unit end, IdKind kind)
     fprintf(r->out, " since the start");
 }
 
+static void print_no_first_call(Report *r, Unit end)
+{
+  const FirstCall *call = calls_first_for(r->program, end.tile, end.index);
+  report_tile(r, end.tile);
+  fprintf(r->out, " has not called %s() of %s, which unblocks ", call->function, call->module);
+  report_task(r, end.tile, TASK_DATA, end.index);
+}
+
 static void print_color_end(Report *r, Unit end, const char *what)
 {
   report_tile(r, end.tile);
@@ -710,6 +718,7 @@ void end_print(Report *r, Unit end)
     if (end.end == END_BLOCKED_TASK)
       print_about_block(r, end);
     break;
+  case END_NO_FIRST_CALL: print_no_first_call(r, end); break;
   case END_LOST: print_lost(r, end); break;
   case END_UNTAKEN: print_untaken(r, end); break;
   case END_NEVER_STARTED: print_never_started(r, end); break;

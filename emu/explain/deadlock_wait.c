@@ -126,6 +126,14 @@ static bool leads_to_unblock(const ClassCode *cls, Action done, unsigned id)
   return next && code_reaches(cls, next->entry, insn_may_unblock, id) != PC_RETURN;
 }
 
+/* No code has blocked the data task, which waits for the first call of its module. */
+static bool lacks_first_call(Report *r, uint32_t tile, unsigned id)
+{
+  const uint16_t *at = report_look(r, tile)->blocked_at;
+  bool is_since_start = !at || at[block_place(ID_TASK, id)] == PC_RETURN;
+  return is_since_start && calls_first_for(r->program, tile, id);
+}
+
 /* The operation that leads to an end of the block, unless it waits for the very wavelets of
  * `color`; otherwise the block itself is to blame. */
 static Unit after_block(Report *r, uint32_t tile, unsigned id, unsigned color)
@@ -138,6 +146,8 @@ static Unit after_block(Report *r, uint32_t tile, unsigned id, unsigned color)
     if (leads_to_unblock(program_class(r->program, tile), thread->run->done, id))
       return unit_of(UNIT_THREAD, tile, i);
   }
+  if (lacks_first_call(r, tile, id))
+    return end_unit(END_NO_FIRST_CALL, tile, id);
   Unit blocked = end_unit(END_BLOCKED_TASK, tile, id);
   return has_merged(r, blocked) ? blocked : lost_or(r, tile, blocked);
 }

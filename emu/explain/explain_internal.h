@@ -52,6 +52,11 @@ WayIntoLibrary calls_into_library(Engine *engine, const Program *program, uint32
 uint32_t calls_that_reach(const Program *program, uint32_t tile, uint32_t pc, WayIntoLibrary *ways,
                           uint32_t most);
 
+/* The function of a library module that each tile has to call once, since it unblocks the module's
+ * data tasks, of which this is one; NULL: there is none. */
+typedef struct { const char *module, *function; } FirstCall;
+const FirstCall *calls_first_for(const Program *program, uint32_t tile, unsigned data_task);
+
 /* ---- code.c: what the code of a class can come to -------------------------------------------- */
 
 /* The descriptor that a constant puts into the DSR: on the way to the instruction of that index, or

@@ -41,12 +41,21 @@ static void print_exceptions(unsigned raised, FILE *out)
   }
 }
 
-static void print_condition(const Program *program, const Fault *fault, FILE *out)
+/* The assertion as the source has it; NULL: that is not known. */
+static const ImageAssert *assert_of(const Program *program, const Fault *fault)
 {
   const ClassCode *cls = program_class(program, fault->tile);
-  for (uint32_t i = 0; cls && i < cls->image->n_asserts; i++)
+  for (uint32_t i = 0; cls && fault->kind == FAULT_ASSERT && i < cls->image->n_asserts; i++)
     if (cls->image->asserts[i].pc == fault->pc)
-      fprintf(out, ": %s", cls->image->asserts[i].condition);
+      return &cls->image->asserts[i];
+  return NULL;
+}
+
+static void print_condition(const Program *program, const Fault *fault, FILE *out)
+{
+  const ImageAssert *assertion = assert_of(program, fault);
+  if (assertion)
+    fprintf(out, ": %s", assertion->condition);
 }
 
 /* What the kind says beyond its row's text. */
@@ -659,6 +668,9 @@ static void print_body(const Program *program, Engine *engine, const Fault *faul
   print_instruction(program, engine, fault, anonymous, out);
   if (engine)
     print_other_side(&report, fault);
+  const ImageAssert *assertion = assert_of(program, fault);
+  if (assertion && *assertion->comment)
+    fprintf(out, "  note: %s\n", assertion->comment);
   if (advice)
     fprintf(out, "  help: %s\n", advice);
   if (is_unasked_end(engine, fault))

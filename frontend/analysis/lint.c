@@ -130,13 +130,12 @@ static void warn_memcpy_params(Sema *s, const ModuleInstance *m)
 
 /* ---- modules of the library that begin with a call ------------------------------------------ */
 
-/* `operation` is what every call that needs the first one calls or is.  A line whose constant
- * `size` is 1 needs none. */
+#define FIRST_CALL(module, function, operation, size, blocks) {module, function, operation, size},
 static const struct {
   const char *path, *first, *operation, *size;
-} first_calls[] = {{"<collectives_2d/pe>", "init", "begin", "size"},
-                   {"<message_passing>", "init", "send_message", NULL},
-                   {"<message_passing>", "init", "recv_message", NULL}};
+} first_calls[] = {
+#include "ir/machine/first_calls.def"
+};
 
 static bool is_called(Sema *s, uint32_t module, const char *function)
 {

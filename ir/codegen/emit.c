@@ -192,6 +192,21 @@ static const char *condition_of(Arena *arena, const char *text, size_t length)
   return condition;
 }
 
+/* The comment behind the call in its line, if it begins with a blank; else "". */
+static const char *comment_behind(Arena *arena, const char *at, const char *end)
+{
+  while (at < end && (*at == ' ' || *at == ';'))
+    at++;
+  if (end - at < 4 || memcmp(at, "// ", 3) != 0)
+    return "";
+  const char *from = at + 3, *to = from;
+  while (to < end && *to != '\n')
+    to++;
+  while (to > from && is_blank(to[-1]))
+    to--;
+  return arena_printf(arena, "%.*s", (int)(to - from), from);
+}
+
 static void put_assert(Emitter *e, uint32_t pc, IrLocId loc)
 {
   Span span = loc.raw ? e->cg->work->locs[loc.raw].span : (Span){0, 0};
@@ -204,7 +219,9 @@ static void put_assert(Emitter *e, uint32_t pc, IrLocId loc)
     return;
   const char *condition = condition_of(e->cg->kept, text + start, span.len);
   if (condition)
-    arrput(e->asserts, ((ImageAssert){(uint16_t)pc, condition}));
+    arrput(e->asserts,
+           ((ImageAssert){(uint16_t)pc, condition,
+                          comment_behind(e->cg->kept, text + start + span.len, text + length)}));
 }
 
 uint32_t cg_symbol_of(const Cg *cg, uint32_t global)

@@ -148,6 +148,7 @@ static void code_assert(Codec *c, ImageAssert *assertion)
 {
   code_u16(c, &assertion->pc);
   code_string(c, &assertion->condition);
+  code_string(c, &assertion->comment);
 }
 
 static void code_access(Codec *c, ImageAccess *access)

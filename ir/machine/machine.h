@@ -350,8 +350,9 @@ typedef struct { uint16_t pc; uint32_t file, line, column, inlined_at; } ImageLi
 typedef struct { uint32_t file, line, column, parent; const char *function; } ImageInline;
 /* Source names of a vector instruction's operands ("" if none), for reports. */
 typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
-/* The condition of an assertion as the source has it, for reports. */
-typedef struct { uint16_t pc; const char *condition; } ImageAssert;
+/* The condition of an assertion as the source has it, and the comment behind it in its line ("" if
+ * none), for reports. */
+typedef struct { uint16_t pc; const char *condition, *comment; } ImageAssert;
 /* The object that an address was made from, for checks: a symbol.  operand: 0 for a scalar load or
  * store, 1 + VecSlot for an operand of a vector instruction. */
 typedef struct { uint16_t pc; uint8_t operand; uint32_t symbol; } ImageAccess;

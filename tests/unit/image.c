@@ -86,7 +86,7 @@ static void same_vec_names(const ImageVecNames *a, const ImageVecNames *b)
 
 static void same_assert(const ImageAssert *a, const ImageAssert *b)
 {
-  SAME(pc), SAME_TEXT(condition);
+  SAME(pc), SAME_TEXT(condition), SAME_TEXT(comment);
 }
 
 static void same_access(const ImageAccess *a, const ImageAccess *b)
