@@ -241,6 +241,29 @@ def test_deadlock_across_a_link(tmp_path):
     assert "link w0-w1@0: 32 words of wafer w0 P2.0 color 1 wait to enter wafer w1 P0.0 color 2" in ran.err
 
 
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_the_page_of_each_wafer_says_which_one_has_ended_the_run(tmp_path, engine):
+    """Those that wait for nothing have ended with the wafer that does."""
+    relay(tmp_path, 40)
+    file = cluster_run.write(tmp_path / "c.json", {"topology": {**LINE, "size": 3, "latency": 50}})
+    args = [f"--engine={engine}", *roles(3, 3), f"--report={tmp_path}/r.wseview"]
+
+    def messages():
+        return [page_data.of_file(tmp_path / f"r-w{i}.wseview").top["message"] for i in range(3)]
+
+    cluster_run.emu(file, *args, "--launch=w2:go", expect=3)
+    own = messages()[2]
+    assert own.startswith("error: deadlock at cycle 49: ") and "wafer w" not in own
+    assert messages()[:2] == 2 * ["The run of wafer w2 ended at cycle 49 by a deadlock, and its own "
+                                  "report has the causes.\n"]
+    cluster_run.emu(file, *args, "--launch=go", "--max-cycles=20", expect=4)
+    assert "[cycle_limit]" in messages()[0] and messages()[1:] == 2 * [
+        "The run of wafer w0 ended at cycle 20 by the limit of cycles, and its own report has the "
+        "causes.\n"]
+    cluster_run.emu(file, *args, "--launch=go")
+    assert messages() == ["", "", ""]
+
+
 def test_a_full_link_holds_up_its_sender(tmp_path):
     relay(tmp_path, 40)
     file = cluster_run.write(tmp_path / "c.json", {"topology": {
@@ -302,6 +325,9 @@ comptime {
                for option in ("--engine=fast", "--engine=reference", "--threads=2")]
     assert reports[0] == reports[1] == reports[2]
     assert reports[0].startswith("b: error: cycle ") and "P1.0" in reports[0]
+    cluster_run.emu(file, f"--report={tmp_path}/r.wseview", expect=2)
+    said = page_data.of_file(tmp_path / "r-a.wseview").top["message"]
+    assert said == "error: a finding in wafer b has ended the run; its own report says why\n"
     assert not [line for line in reports[0].splitlines() if line.startswith("a: error")]
 
 

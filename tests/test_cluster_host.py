@@ -4,6 +4,7 @@ import json
 import pytest
 
 import harness
+import page_data
 import ranks_run
 
 LAYOUT = """
@@ -122,6 +123,33 @@ def test_a_script_with_a_runtime_for_each_wafer(options, tmp_path):
         data = [[word + 100 * i for word in data[(i - 1) % size]] for i in range(size)]
     assert ran.out == f"['w0', 'w1', 'w2']\n{data}\n"
     assert {harness.stats(tmp_path / f"s-w{i}.json")["tiles"] for i in range(3)} == {1}
+
+
+STUCK = HEAD + """
+from wse_cluster import Wafers
+with Wafers("c.json") as wafers:
+    runners = [SdkRuntime(wafer=wafers[name]) for name in wafers]
+    for r in runners:
+        r.load()
+        r.run()
+    try:
+        runners[1].launch("turn", np.uint16(1), nonblock=False)
+    except RuntimeError as e:
+        print(str(e).splitlines()[0])
+    runners[0].stop()
+    runners[2].stop()
+"""
+
+
+def test_the_page_of_a_wafer_says_that_another_one_is_stuck(tmp_path):
+    """The script goes on without the wafer whose launch ends as a deadlock."""
+    build(tmp_path, STUCK, RING)
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path,
+                      env={"WSE_ARGS": "--report=r.wseview"}, expect=None)
+    assert "deadlock at cycle" in ran.out, ran
+    for name in ("w0", "w2"):
+        said = page_data.of_file(tmp_path / f"r-{name}.wseview").top["message"]
+        assert said.startswith("The run of wafer w1 ended at cycle ") and "by a deadlock" in said
 
 
 def test_a_topology_that_the_script_builds(tmp_path):

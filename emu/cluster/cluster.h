@@ -90,6 +90,14 @@ uint64_t cluster_cycle(const Cluster *cluster);
 uint64_t cluster_active_tile_cycles(const Cluster *cluster);
 /* A finding has ended the wafer's run. */
 bool cluster_has_stopped(ClusterMember member);
+/* The first wafer whose run a finding has ended; NULL: none. */
+const char *cluster_stopped_wafer(const Cluster *cluster);
+/* The member's run has ended with an error, if no finding in another wafer has ended it; `why`, a
+ * word or two, outlives the cluster.  The first counts. */
+void cluster_note_end(ClusterMember member, const char *why);
+/* How the run of another wafer has ended with an error; `why` NULL: none has. */
+typedef struct { const char *why, *wafer; uint64_t cycle; } ClusterWaferEnd;
+ClusterWaferEnd cluster_end_elsewhere(ClusterMember member);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 

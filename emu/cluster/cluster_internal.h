@@ -60,6 +60,7 @@ struct Cluster {
   const char *action;           /* of the host of wafer `acts`; NULL: none */
   unsigned acts;
   double seconds;               /* of all runs */
+  ClusterWaferEnd first_end;    /* of a wafer's run; `why` NULL: none has ended with an error */
   WorkCrew *crew;               /* NULL before the first block, and with one thread */
 };
 

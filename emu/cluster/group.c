@@ -357,6 +357,29 @@ static RunStatus run_blocks(Cluster *c, const ClusterStretch *stretch, const ato
   }
 }
 
+const char *cluster_stopped_wafer(const Cluster *c)
+{
+  for (size_t i = 0; i < fabric_count(c); i++)
+    if (c->fabrics[i].engine && c->fabrics[i].engine->stopped)
+      return c->plan->wafers[i].name;
+  return NULL;
+}
+
+void cluster_note_end(ClusterMember member, const char *why)
+{
+  Cluster *c = member.cluster;
+  if (c->first_end.why || (cluster_stopped_wafer(c) && !cluster_has_stopped(member)))
+    return;
+  c->first_end = (ClusterWaferEnd){why, cluster_wafer_name(member), c->now};
+}
+
+ClusterWaferEnd cluster_end_elsewhere(ClusterMember member)
+{
+  const Cluster *c = member.cluster;
+  bool is_own = c->first_end.why && strcmp(c->first_end.wafer, cluster_wafer_name(member)) == 0;
+  return is_own ? (ClusterWaferEnd){0} : c->first_end;
+}
+
 void cluster_resume(Cluster *c, uint64_t cycle) { c->now = cycle; }
 
 uint64_t cluster_cycle(const Cluster *c) { return c->now; }

@@ -356,6 +356,18 @@ void observers_stuck(HostSession *s, const IdleQuestion *question)
     page_note_waits(s->observers->page, s->engine, question);
 }
 
+/* Why a run without an error of its own may have ended early, from malloc; NULL: it has not. */
+static char *why_ended(const HostSession *s)
+{
+  ClusterWaferEnd end = {0};
+  if (s->options.member)
+    end = cluster_end_elsewhere(*s->options.member);
+  if (end.why)
+    return base_print("The run of wafer %s ended at cycle %" PRIu64 " by %s, and its own report "
+                      "has the causes.\n", end.wafer, end.cycle, end.why);
+  return session_is_partial(s) ? base_print("The run has not come to its end.\n") : NULL;
+}
+
 void session_write_page(HostSession *s, const char *title, bool data_only, FILE *out)
 {
   HostStats stats = session_stats(s);
@@ -364,10 +376,12 @@ void session_write_page(HostSession *s, const char *title, bool data_only, FILE 
   PageTexts texts = {.title = title, .wafer = member ? cluster_wafer_name(*member) : NULL,
                      .statistics = text, .honesty = host_honesty(), .findings = s->error.message,
                      .data_only = data_only};
-  if (session_is_partial(s) && !*texts.findings)
-    texts.findings = "The run has not come to its end.\n";
+  char *why = *texts.findings ? NULL : why_ended(s);
+  if (why)
+    texts.findings = why;
   page_write(s->observers->page, s->observers->profile, session_shown(s), &texts, out);
   free(text);
+  free(why);
 }
 
 const Profile *session_profile(const HostSession *s)

@@ -137,6 +137,18 @@ void session_warn_hazards(HostSession *s)
 }
 
 /* What a warning names may be why the program has not ended well, so the warnings come first. */
+/* For the reports of the other wafers. */
+static const char *words_for_end(WseStatus status)
+{
+  switch (status) {
+  case WSE_DEADLOCK: return "a deadlock";
+  case WSE_CYCLE_LIMIT: return "the limit of cycles";
+  case WSE_INTERRUPTED: return "a signal";
+  case WSE_FAULT: return "a finding";
+  case WSE_OK: case WSE_USAGE: case WSE_NO_MEMORY: default: return "an error";
+  }
+}
+
 WseStatus session_end(HostSession *s)
 {
   session_print_rest(s);
@@ -145,6 +157,8 @@ WseStatus session_end(HostSession *s)
   if (session_is_recorded(s))
     recorder_close(s->engine);
   s->ended = true;
+  if (s->options.member)
+    cluster_note_end(*s->options.member, words_for_end(s->error.status));
   s->final_error = s->error;
   s->final_error.message = arena_copy_text(s->arena, s->error.message, strlen(s->error.message));
   return s->error.status;

@@ -96,7 +96,9 @@ static WseStatus interrupted_error(HostSession *s)
 
 static WseStatus elsewhere_error(HostSession *s)
 {
-  session_fail(s, WSE_FAULT, base_print("error: a finding in another wafer has ended the run\n"));
+  session_fail(s, WSE_FAULT, base_print("error: a finding in wafer %s has ended the run; its own "
+                                        "report says why\n",
+                                        cluster_stopped_wafer(s->options.member->cluster)));
   return session_end(s);
 }
 
