@@ -2,6 +2,7 @@
 built application is that of its sources.  tests/claims/viewer.py looks at it in a browser."""
 import hashlib
 import html.parser
+import itertools
 import json
 import os
 import re
@@ -294,6 +295,89 @@ def test_the_page_in_a_browser(tmp_path):
         assert seen["stats"][name] == [stats[name], f"{stats[name]:,}"]
     assert seen["totals"]["links"] == stats["wavelet_hops"]
     assert seen["totals"]["waits"] == sum(stats["stalls"].values())
+
+
+ALL_COLORS = """
+layout {
+  @set_rectangle(4, 3);
+  for (@range(u16, 4)) |x| {
+    for (@range(u16, 3)) |y| {
+      @set_tile_code(x, y, "pe.csl");
+      for (@range(u16, 24)) |c| {
+        @set_color_config(x, y, @get_color(c), .{ .routes = .{
+          .rx = .{ if (x == 0) RAMP else WEST }, .tx = .{ if (x == 3) RAMP else EAST } } });
+      }
+    }
+  }
+}
+"""
+# How each kind of sight sees a color, in linear light: Machado, Oliveira and Fernandes, 2009.
+SIGHTS = {
+    "full": np.eye(3),
+    "without red": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                                [-0.003882, -0.048116, 1.051998]]),
+    "without green": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                                  [-0.011820, 0.042940, 0.968881]]),
+    "without blue": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                                 [0.004733, 0.691367, 0.303900]])}
+# Ottosson's space OKLab, in which equal distances look equal.
+CONES = np.array([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+                     [0.0883024619, 0.2817188376, 0.6299787005]])
+AXES = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
+                    [0.0259040371, 0.7827717662, -0.8086757660]])
+
+
+def linear_light(text):
+    values = np.array([int(v) for v in re.match(r"rgb\((\d+), (\d+), (\d+)\)", text).groups()]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a, b):
+    """As WCAG defines it."""
+    lights = sorted(float(c @ [0.2126, 0.7152, 0.0722]) + 0.05 for c in (a, b))
+    return lights[1] / lights[0]
+
+
+def difference(a, b, sight):
+    """100 times the distance in OKLab; about 2 is just noticeable."""
+    seen = [np.cbrt(CONES @ (sight @ c).clip(0, 1)) for c in (a, b)]
+    return 100 * float(np.linalg.norm(AXES @ (seen[0] - seen[1])))
+
+
+def line_of(stroke):
+    """Color and pattern of a line of the menu."""
+    image = stroke["backgroundImage"]
+    if image == "none":
+        return linear_light(stroke["backgroundColor"]), ()
+    edges = [int(px) for px in re.findall(r"\) (\d+)px", image)]
+    return linear_light(re.search(r"rgb\([^)]*\)", image)[0]), (edges[1], edges[3] - edges[2])
+
+
+@pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK) or not (LOOK / "node_modules").is_dir(),
+                    reason="needs Chromium, and npm ci in tests/viewer")
+def test_routes_of_all_colors_can_be_told_apart(tmp_path):
+    """By pattern, or else by a color that differs for every kind of sight; all 24 by the color."""
+    (tmp_path / "layout.csl").write_text(ALL_COLORS)
+    (tmp_path / "pe.csl").write_text("comptime {}\n")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "c.bin")
+    harness.emu(tmp_path / "c.bin", f"--report={tmp_path}/r.html")
+    done = subprocess.run(["node", LOOK / "routes.mjs", tmp_path / "r.html", tmp_path],
+                          capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "CHROMIUM": CHROMIUM})
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["wide"]
+    for theme, strokes in found["strokes"].items():
+        ground = linear_light(found["ground"][theme])
+        assert [s["number"] for s in strokes] == list(range(24))
+        lines = [line_of(s) for s in strokes]
+        for (color, dash), stroke in zip(lines, strokes):
+            assert contrast(color, ground) >= 3
+            assert sum(dash) * 2 <= stroke["width"]        # the menu shows the pattern twice
+        for (a, a_dash), (b, b_dash) in itertools.combinations(lines, 2):
+            assert difference(a, b, SIGHTS["full"]) >= 9
+            for name, sight in SIGHTS.items():
+                assert a_dash != b_dash or difference(a, b, sight) >= 7.5, (theme, name)
 
 
 @pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK), reason="needs Chromium")

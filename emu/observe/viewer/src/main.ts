@@ -5,7 +5,7 @@ import { FabricMap } from "./map";
 import { FindingsPanel, MemoryPanel, Overview, SourcePanel, TilePanel, WavesPanel, estimateText }
   from "./panels";
 import type { Panel } from "./panels";
-import { cyclesEach, format, heatGradient, lineColor } from "./scale";
+import { cyclesEach, format, heatGradient, routeStroke } from "./scale";
 import { State } from "./state";
 import { TimeStrip } from "./strip";
 import "./style.css";
@@ -161,9 +161,10 @@ class App {
         } });
         return element("label", { class: "route" }, box,
           element("span", { class: "stroke", "data-color": color,
-                            style: `background:${lineColor(color, this.isDark)}` }),
+                            style: `background:${routeStroke(color, this.isDark)}` }),
           `${color}${name ? ` ${name}` : ""}`);
-      }) : ["The program has no routes."]));
+      }) : ["The program has no routes."]),
+      element("p", { class: "faint" }, "thin lines: routes that are not in use"));
   }
 
   private panelBox(panel: Panel): HTMLElement {
@@ -247,7 +248,7 @@ class App {
   private readonly themeChanged = (): void => {
     this.root.dataset.shade = this.isDark ? "dark" : "light";
     this.root.querySelectorAll<HTMLElement>(".stroke").forEach((s) => {
-      s.style.background = lineColor(Number(s.dataset.color), this.isDark);
+      s.style.background = routeStroke(Number(s.dataset.color), this.isDark);
     });
     this.map?.themeChanged();
     this.strip?.themeChanged();

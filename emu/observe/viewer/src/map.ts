@@ -4,7 +4,7 @@ import type { Level, Slice, TimeWindow, Way } from "./data";
 import { Surface, element, themeColors } from "./dom";
 import type { Theme } from "./dom";
 import { Routes, connections } from "./routes";
-import { format, heatColor, lineColor, lineDash, partOf, ticks } from "./scale";
+import { format, heatColor, partOf, routeColor, routeDash, ticks } from "./scale";
 import type { State } from "./state";
 
 const RULER = { left: 42, top: 20 };
@@ -420,7 +420,8 @@ export class FabricMap {
     this.paintGrid();
     this.paintLinks();
     this.paintValues();
-    for (const color of this.state.chosen.colors) this.paintRoutes(color);
+    const colors = [...this.state.chosen.colors].sort((a, b) => a - b);
+    colors.forEach((color, i) => this.paintRoutes(color, i - (colors.length - 1) / 2, colors.length));
     if (this.state.chosen.showHot) this.paintHotLinks();
     this.paintDots();
     if (this.state.chosen.way) this.paintWay(this.state.chosen.way);
@@ -545,7 +546,8 @@ export class FabricMap {
 
   // ---- routes ----
 
-  private paintRoutes(color: number): void {
+  // The `place` of a line among `count` that lie side by side counts from the middle.
+  private paintRoutes(color: number, place: number, count: number): void {
     const see = this.visible();
     if ((see.right - see.left) * (see.bottom - see.top) > ROUTE_LINES ||
         Math.min(this.scaleX(), this.scaleY()) < 4) {
@@ -553,7 +555,8 @@ export class FabricMap {
       return;
     }
     const { context: c } = this.surface;
-    const shift = (color % 5 - 2) * Math.min(4, this.scaleX() / 10, this.scaleY() / 10);
+    const side = Math.min(this.scaleX(), this.scaleY());
+    const shift = place * Math.min(4, side / 10, side / (count + 5));
     for (const inUse of [false, true]) {        // on top
       c.beginPath();
       for (let y = see.top; y < see.bottom; y++)
@@ -568,7 +571,8 @@ export class FabricMap {
 
   private addConnection(c: CanvasRenderingContext2D, x: number, y: number, from: number,
                         to: number, shift: number): void {
-    const cx = this.px(x + 0.5) + shift, cy = this.py(y + 0.5) + shift;
+    // across the way to the ramp
+    const cx = this.px(x + 0.5) + shift, cy = this.py(y + 0.5) - shift;
     const sx = this.scaleX(), sy = this.scaleY(), ramp = Math.min(sx, sy) * 0.22;
     const end = (port: number): [number, number] => port === 4 ? [cx + ramp, cy + ramp]
       : [cx + DX[port] * sx / 2, cy + DY[port] * sy / 2];
@@ -587,17 +591,17 @@ export class FabricMap {
     }
   }
 
-  private strokeLine(c: CanvasRenderingContext2D, color: number, solid: boolean): void {
+  private strokeLine(c: CanvasRenderingContext2D, color: number, inUse: boolean): void {
     c.lineJoin = "round";
     c.setLineDash([]);
     c.strokeStyle = this.theme.ground;
     c.lineWidth = 4;
-    c.globalAlpha = solid ? 0.9 : 0.5;
+    c.globalAlpha = inUse ? 0.9 : 0.5;
     c.stroke();
     c.globalAlpha = 1;
-    c.setLineDash(solid ? lineDash(color) : [2, 4]);
-    c.strokeStyle = lineColor(color, this.theme.dark);
-    c.lineWidth = 2;
+    c.setLineDash(routeDash(color));
+    c.strokeStyle = routeColor(color, this.theme.dark);
+    c.lineWidth = inUse ? 2.5 : 1;
     c.stroke();
     c.setLineDash([]);
   }
@@ -620,7 +624,7 @@ export class FabricMap {
     const picture = element("canvas", { width: run.width, height: run.height });
     const context = picture.getContext("2d")!;
     const image = context.createImageData(run.width, run.height);
-    const hex = parseInt(lineColor(color, this.theme.dark).slice(1), 16);
+    const hex = parseInt(routeColor(color, this.theme.dark).slice(1), 16);
     for (let t = 0; t < run.width * run.height; t++) {
       if (!this.routes.has(t, color)) continue;
       image.data[4 * t] = hex >> 16;

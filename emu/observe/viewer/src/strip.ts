@@ -1,13 +1,13 @@
 // The run over time: a chart of the whole fabric, the slider, and playback.
 import { Slicer, findQuantity } from "./data";
 import { Surface, element, themeColors } from "./dom";
-import { cyclesEach, format, lineColor, lineDash, ticks } from "./scale";
+import { cyclesEach, format, lineColor, ticks } from "./scale";
 import type { State } from "./state";
 
 const MARGIN = { left: 46, top: 6, right: 48, bottom: 20 };
 const SERIES = [["activity", "instructions and groups"], ["links", "wavelets over links"],
                 ["waits", "cycles waited (right scale)"]];
-const LINE_STYLES = [0, 8, 16];            // color and dash: solid, dashed, dotted
+const LINE_DASHES = [[], [6, 3], [2, 3]];  // beside the colors
 const WAITS = 2;                           // has a scale of its own
 const FRAME_MS = [500, 250, 120, 60];
 const LENGTHS = [1, 4, 16, 64];           // of the window, in steps
@@ -88,7 +88,7 @@ export class TimeStrip {
     const values = (i: number) => at < 0 ? "" : `: ${format(this.values[i]?.[at] ?? 0)}`;
     this.legend.replaceChildren(...SERIES.map(([, label], i) => element("li", {},
       element("span", { class: "dash", style: "border-top:2.5px " +
-        `${["solid", "dashed", "dotted"][i]} ${lineColor(LINE_STYLES[i], dark)}` }),
+        `${["solid", "dashed", "dotted"][i]} ${lineColor(i, dark)}` }),
       label + values(i))),
       element("li", { class: "faint" }, at < 0
         ? `per ${cyclesEach(this.step)}, all tiles; drag to choose a time`
@@ -145,7 +145,7 @@ export class TimeStrip {
     const { width, height } = this.inner, bottom = MARGIN.top + height;
     c.font = "11px system-ui, sans-serif";
     this.paintAxes(c, most, bottom, theme.line, theme.faint);
-    this.paintWaitAxis(c, waits, bottom, lineColor(LINE_STYLES[WAITS], theme.dark));
+    this.paintWaitAxis(c, waits, bottom, lineColor(WAITS, theme.dark));
     const band = (left: number, right: number): void => {
       c.globalAlpha = 0.25;
       c.fillStyle = theme.accent;
@@ -163,8 +163,8 @@ export class TimeStrip {
         c.lineTo(MARGIN.left + t / this.steps * width, y);
         c.lineTo(MARGIN.left + (t + 1) / this.steps * width, y);
       }
-      c.strokeStyle = lineColor(LINE_STYLES[i], theme.dark);
-      c.setLineDash([[], lineDash(7), [2, 3]][i]);
+      c.strokeStyle = lineColor(i, theme.dark);
+      c.setLineDash(LINE_DASHES[i]);
       c.lineWidth = 1.6;
       c.stroke();
       c.setLineDash([]);
