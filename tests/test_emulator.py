@@ -289,6 +289,65 @@ task main() void {
     assert reads is None or reads in err.splitlines()[1], err
 
 
+INTEGERS = ("i1", "u1", "i3", "u5", "i8", "u8", "i16", "u16", "i24", "u24", "u31", "i32", "i33", "u48",
+            "i64", "u64")
+
+
+def limits(kind):
+    bits = int(kind[1:])
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
+
+
+@pytest.fixture(scope="module")
+def integers(tmp_path_factory):
+    """A program with a function and an array for each integer type."""
+    folder = tmp_path_factory.mktemp("integers")
+    program = "".join(f"""
+var got_{kind}: {kind[0]}64 = 0;
+var all_{kind} = @zeros([2]{kind});
+var ptr_{kind}: [*]{kind} = &all_{kind};
+fn f_{kind}(first: bool, x: {kind}) void {{ if (first) {{ got_{kind} = @as({kind[0]}64, x); }} }}
+comptime {{ @export_symbol(ptr_{kind}); @export_symbol(f_{kind}); }}
+""" for kind in INTEGERS)
+    (folder / "pe.csl").write_text(program)
+    names = "".join(f'  @export_name("ptr_{kind}", [*]{kind}, true);\n'
+                    f'  @export_name("f_{kind}", fn(bool, {kind})void);\n' for kind in INTEGERS)
+    (folder / "layout.csl").write_text(
+        f'layout {{\n  @set_rectangle(1, 1);\n  @set_tile_code(0, 0, "pe.csl");\n{names}}}\n')
+    harness.cslc("layout.csl", "-o", "out", cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_an_argument_has_the_bits_of_its_type(integers, kind):
+    """A value outside is refused with the range; one inside arrives, sign included."""
+    for value in limits(kind):
+        ran = harness.emu(integers / "out", f"--launch=f_{kind}(1,{value})", f"--print=got_{kind}",
+                          f"--h2d=ptr_{kind}={value},0", f"--print=ptr_{kind}")
+        assert ran.out == f"got_{kind}@0,0: {value}\nptr_{kind}@0,0: {value} 0\n"
+    for value in (limits(kind)[0] - 1, limits(kind)[1] + 1):
+        for action in (f"--launch=f_{kind}(1,{value})", f"--h2d=ptr_{kind}={value},0"):
+            err = harness.emu(integers / "out", action, expect=1).err
+            assert f"'{value}' is no value of type {kind}" in err, err
+            assert f"{kind} takes {limits(kind)[0]} to {limits(kind)[1]}, decimal or" in err, err
+
+
+def test_a_script_gives_arguments_the_bits_of_their_types(integers):
+    calls = [(kind, value, 0 <= i < 2) for kind in INTEGERS
+             for i, value in enumerate([*limits(kind), limits(kind)[0] - 1, limits(kind)[1] + 1])]
+    (integers / "run.py").write_text(f"""
+from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+with SdkRuntime("out", memcpy_required=False) as r:
+    for kind, value, fits in {calls!r}:
+        try:
+            r.launch(f"f_{{kind}}", True, value, nonblock=False)
+            assert fits, (kind, value)
+        except ValueError as e:
+            assert not fits and "is outside" in str(e) and f"({{kind}})" in str(e), (kind, value, e)
+""")
+    harness.run([harness.tool("cs_python"), "run.py"], cwd=integers)
+
+
 ROUNDS = """
 export var n: u16 = 0;
 var flag: u16 = 0;

@@ -92,9 +92,15 @@ const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
  * same bits back. */
 void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
                     char text[32]);
-/* The bits of a value written by a user; false if it is no value of the type. */
-bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
-                      Fp16Format fp16, uint64_t *bits);
+/* An integer type may have fewer bits than its bytes: i24. */
+typedef struct { char element_class; uint8_t bytes, bits; } ElementType;
+/* The bits of a value written by a user, as many as the bytes have; false if it is no value of the
+ * type. */
+bool element_parse(const char *text, size_t length, ElementType type, Fp16Format fp16,
+                   uint64_t *bits);
+/* The least and the largest value of an integer type. */
+int64_t element_least(ElementType type);
+uint64_t element_most(ElementType type);
 /* "f32", "i16", "bool" ... */
 const char *element_type_name(char element_class, unsigned bytes, Fp16Format fp16);
 

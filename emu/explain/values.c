@@ -51,20 +51,30 @@ void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_
     snprintf(text, TEXT_BYTES, "%" PRIu64, bits << unused >> unused);
 }
 
-static bool parse_integer(const char *text, bool is_signed, unsigned bits, uint64_t *out)
+uint64_t element_most(ElementType type)
+{
+  unsigned bits = type.element_class == 'i' && type.bits ? type.bits - 1u : type.bits;
+  return bits ? UINT64_MAX >> (sizeof(uint64_t) * BITS_OF_BYTE - bits) : 0;
+}
+
+int64_t element_least(ElementType type)
+{
+  return type.element_class == 'i' && type.bits ? -1 - (int64_t)element_most(type) : 0;
+}
+
+static bool parse_integer(const char *text, ElementType type, uint64_t *out)
 {
   char *end;
   int base = strstr(text, "0x") || strstr(text, "0X") ? 16 : 10;
   bool negative = *text == '-';
-  uint64_t most = is_signed ? (UINT64_C(1) << (bits - 1)) - !negative
-                            : UINT64_MAX >> (sizeof most * BITS_OF_BYTE - bits);
+  uint64_t most = negative ? 0 - (uint64_t)element_least(type) : element_most(type);
   errno = 0;
   const char *digits = text + (negative || *text == '+');
   uint64_t size = strtoull(digits, &end, base);      /* it would take blanks and a sign, too */
-  if (*digits < '0' || *digits > '9' || *end || errno || size > most ||
-      (negative && !is_signed && size))
+  if (*digits < '0' || *digits > '9' || *end || errno || size > most)
     return false;
-  *out = (negative ? 0 - size : size) & (UINT64_MAX >> (sizeof *out * BITS_OF_BYTE - bits));
+  *out = (negative ? 0 - size : size) &
+         (UINT64_MAX >> (sizeof *out - type.bytes) * BITS_OF_BYTE);
   return true;
 }
 
@@ -79,8 +89,8 @@ static bool parse_float(const char *text, unsigned bytes, Fp16Format fp16, uint6
   return end != text && *end == 0 && (!infinite || names_infinity);
 }
 
-bool element_parse(const char *text, size_t length, char element_class, unsigned bytes,
-                   Fp16Format fp16, uint64_t *bits)
+bool element_parse(const char *text, size_t length, ElementType type, Fp16Format fp16,
+                   uint64_t *bits)
 {
   char copy[LONGEST_VALUE];
   while (length && *text == ' ')
@@ -91,13 +101,13 @@ bool element_parse(const char *text, size_t length, char element_class, unsigned
     return false;
   memcpy(copy, text, length);
   copy[length] = 0;
-  if (element_class == 'f')
-    return parse_float(copy, bytes, fp16, bits);
-  if (element_class == 'b') {
+  if (type.element_class == 'f')
+    return parse_float(copy, type.bytes, fp16, bits);
+  if (type.element_class == 'b') {
     *bits = strcmp(copy, "true") == 0 || strcmp(copy, "1") == 0;
     return *bits || strcmp(copy, "false") == 0 || strcmp(copy, "0") == 0;
   }
-  return parse_integer(copy, element_class == 'i', bytes * BITS_OF_BYTE, bits);
+  return parse_integer(copy, type, bits);
 }
 
 const char *element_type_name(char element_class, unsigned bytes, Fp16Format fp16)

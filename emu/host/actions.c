@@ -216,27 +216,65 @@ static bool share_elements(Parse *p, uint64_t count)
   return false;
 }
 
-/* What the command line may say for a value of this type. */
-static const char *value_forms(Arena *arena, char element_class, unsigned bytes)
+/* `text`: the type as CSL prints it, up to the length.  The name of an integer type gives the
+ * bits. */
+static ElementType type_of(char element_class, unsigned bytes, const char *text, size_t length)
 {
-  unsigned bits = bytes * BITS_OF_BYTE;
-  switch (element_class) {
+  ElementType type = {element_class, (uint8_t)bytes, (uint8_t)(bytes * BITS_OF_BYTE)};
+  if (length < 2 || *text != element_class || !strchr("iu", element_class))
+    return type;
+  unsigned bits = 0;
+  for (size_t i = 1; i < length; i++) {
+    if (text[i] < '0' || text[i] > '9' || bits > type.bits)
+      return type;
+    bits = 10 * bits + (unsigned)(text[i] - '0');
+  }
+  type.bits = bits < type.bits ? (uint8_t)bits : type.bits;
+  return type;
+}
+
+/* The type of an element of the data: i24 for `[*]i24`. */
+static ElementType type_of_data(const ImageExport *export)
+{
+  size_t from = strlen(export->type);
+  while (from && !strchr("]* ", export->type[from - 1]))
+    from--;
+  return type_of(export->element_class, export->element_bytes, export->type + from,
+                 strlen(export->type) - from);
+}
+
+/* The type of a parameter of the function, whose own type reads `fn(i24,bool)void`. */
+static ElementType type_of_param(const ImageExport *export, unsigned number)
+{
+  const char *text = export->type + strcspn(export->type, "(");
+  for (unsigned i = 0; i < number && *text; i++)
+    text += 1 + strcspn(text + 1, ",)");
+  text += *text != 0;
+  text += strspn(text, " ");
+  return type_of(export->param_class[number], export->param_bytes[number], text,
+                 strcspn(text, ",)"));
+}
+
+/* What the command line may say for a value of this type. */
+static const char *value_forms(Arena *arena, ElementType type)
+{
+  switch (type.element_class) {
   case 'b': return "true, false, 1 or 0";
   case 'f': return "a number in its range, inf or nan";
-  case 'i': return arena_printf(arena, "%" PRId64 " to %" PRId64 ", decimal or with 0x",
-                                INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits));
-  default: return arena_printf(arena, "0 to %" PRIu64 ", decimal or with 0x",
-                               UINT64_MAX >> (64 - bits));
+  default: return arena_printf(arena, "%" PRId64 " to %" PRIu64 ", decimal or with 0x",
+                               element_least(type), element_most(type));
   }
 }
 
-static bool bad_value(const Parse *p, const char *text, size_t length, char element_class,
-                      unsigned bytes)
+static bool bad_value(const Parse *p, const char *text, size_t length, ElementType type)
 {
   Arena *arena = session_arena(p->session);
-  const char *type = element_type_name(element_class, bytes, p->image->fp16);
-  diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(arena, text, length), type);
-  diag_value_forms(p->diags, HOST_NOWHERE, type, value_forms(arena, element_class, bytes));
+  bool is_integer = strchr("iu", type.element_class) != NULL;
+  const char *name = is_integer ? arena_printf(arena, "%c%u", type.element_class, type.bits)
+                                : element_type_name(type.element_class, type.bytes,
+                                                    p->image->fp16);
+  diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(arena, text, length), name);
+  diag_value_forms(p->diags, HOST_NOWHERE, name, value_forms(arena, type));
   session_usage(p->session);
   return false;
 }
@@ -247,9 +285,8 @@ static bool parse_values(Parse *p, const char *text)
   for (const char *at = text;;) {
     size_t length = strcspn(at, ",");
     uint64_t bits;
-    if (!element_parse(at, length, export->element_class, export->element_bytes, p->image->fp16,
-                       &bits))
-      return bad_value(p, at, length, export->element_class, export->element_bytes);
+    if (!element_parse(at, length, type_of_data(export), p->image->fp16, &bits))
+      return bad_value(p, at, length, type_of_data(export));
     for (uint32_t k = 0; k < element_words(export); k++)
       arrput(p->action->words, (uint32_t)(bits >> k * BITS_OF_WORD));
     if (!at[length])
@@ -300,7 +337,7 @@ static bool holds_bools(const Parse *p, const NpyArray *array)
     if (value > 1) {
       int number = array->kind == 'i' ? (int8_t)value : (int)value;
       const char *text = arena_printf(session_arena(p->session), "%d", number);
-      return bad_value(p, text, strlen(text), 'b', 1);
+      return bad_value(p, text, strlen(text), type_of('b', 1, "", 0));
     }
   }
   return true;
@@ -497,14 +534,13 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
   if (i >= export->n_params)
     return true;                 /* counted only: the caller says how many there may be */
   uint64_t bits;
-  if (element_parse(text, length, export->param_class[i], export->param_bytes[i],
-                       p->image->fp16, &bits)) {
+  if (element_parse(text, length, type_of_param(export, i), p->image->fp16, &bits)) {
     a->args[a->n_arg_words++] = (uint32_t)bits;
     if (export->param_bytes[i] > LAUNCH_WORD_BYTES)
       a->args[a->n_arg_words++] = (uint32_t)(bits >> 8 * LAUNCH_WORD_BYTES);
     return true;
   }
-  return bad_value(p, text, length, export->param_class[i], export->param_bytes[i]);
+  return bad_value(p, text, length, type_of_param(export, i));
 }
 
 static bool parse_launch(Parse *p)

@@ -54,7 +54,8 @@ static void floats_survive_text(void **state)
       if (value != value)
         continue;
       element_format('f', 2, (Fp16Format)format, i, text);
-      assert_true(element_parse(text, strlen(text), 'f', 2, (Fp16Format)format, &bits));
+      assert_true(element_parse(text, strlen(text), (ElementType){'f', 2, 16}, (Fp16Format)format,
+                                &bits));
       assert_int_equal(bits, i);
     }
   }
@@ -62,7 +63,7 @@ static void floats_survive_text(void **state)
     if (fp32_to_double(i) != fp32_to_double(i))
       continue;
     element_format('f', 4, FP16_F16, i, text);
-    assert_true(element_parse(text, strlen(text), 'f', 4, FP16_F16, &bits));
+    assert_true(element_parse(text, strlen(text), (ElementType){'f', 4, 32}, FP16_F16, &bits));
     assert_int_equal(bits, i);
   }
 }
@@ -70,7 +71,9 @@ static void floats_survive_text(void **state)
 static bool parses(const char *text, char element_class, unsigned bytes)
 {
   uint64_t bits;
-  return element_parse(text, strlen(text), element_class, bytes, FP16_F16, &bits);
+  return element_parse(text, strlen(text), (ElementType){element_class, (uint8_t)bytes,
+                                                         (uint8_t)(8 * bytes)}, FP16_F16,
+                       &bits);
 }
 
 static void values_are_checked(void **state)

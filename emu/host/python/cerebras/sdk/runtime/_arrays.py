@@ -133,7 +133,7 @@ def _bits(kind):
 def _range(kind):
     """Least and greatest value of an integer type."""
     bits = _bits(kind)
-    if kind[0] == "i" and kind[1:].isdigit():
+    if kind[0] == "i" and kind[1:].isdigit() and bits:
         return -(1 << bits - 1), (1 << bits - 1) - 1
     return 0, (1 << bits) - 1
 
