@@ -255,6 +255,77 @@ def test_a_script_hears_signals(program, tmp_path, number, code, name):
     assert (tmp_path / "t.txt").read_text().endswith("the run has not come to its end\n")
 
 
+PRINTS = """
+const prints = @import_module("<simprint>", .{ .enable = true });
+task go() void { prints.print_string("a line of the tile\\n"); }
+comptime { @bind_local_task(go, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+"""
+
+
+@pytest.fixture
+def prints(endless, tmp_path):
+    """A program whose tile prints a line, and a script that runs it."""
+    (tmp_path / "pe.csl").write_text(PRINTS)
+    (tmp_path / "layout.csl").write_text((endless / "layout.csl").read_text())
+    harness.compile(tmp_path / "layout.csl", tmp_path / "out")
+    (tmp_path / "run.py").write_text(textwrap.dedent("""
+        from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+        with SdkRuntime("out", memcpy_required=False):
+            pass
+    """))
+    return tmp_path
+
+
+@pytest.mark.parametrize("where, why", [("> /dev/full", "No space left on device"),
+                                        (">&-", "Bad file descriptor")])
+@pytest.mark.parametrize("command, arguments", [
+    *(("wse-emu out {}", a) for a in ("", "--trace", "--stats", "--profile")),
+    *(("WSE_ARGS='{}' cs_python run.py", a) for a in ("--trace", "--stats", "--profile"))])
+def test_lost_output_is_an_error(prints, command, arguments, where, why):
+    """What tiles print, and what the options print besides, on a full disk or without an output; a file
+    that is written at the same time has nothing of it."""
+    tools = os.path.dirname(harness.tool("wse-emu"))
+    line = command.format(f"{arguments} --report=r.wseview --trace-file=t.txt"
+                          if arguments != "--trace" else arguments)
+    ran = harness.run(["bash", "-c", f"PATH={tools}:$PATH; {line} {where}"], cwd=prints, expect=1)
+    assert f"cannot write 'standard output': {why}" in ran.err, ran.err
+    if arguments != "--trace":
+        assert "a line of the tile" not in (prints / "t.txt").read_text()
+        assert "task start" in (prints / "t.txt").read_text()
+
+
+def test_a_script_without_standard_streams_leaves_its_files_whole(prints):
+    tools = os.path.dirname(harness.tool("wse-emu"))
+    harness.run(["bash", "-c", f"PATH={tools}:$PATH; export WSE_ARGS='--trace-file=t.txt --stats=s.json'"
+                 "; cs_python run.py <&- >&- 2>&-; cp t.txt u.txt; cs_python run.py > /dev/null"],
+                cwd=prints)
+    assert (prints / "u.txt").read_text() == (prints / "t.txt").read_text()
+    assert harness.stats(prints / "s.json")["instructions"] > 0
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """A file system with almost no room."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], check=False,
+                             capture_output=True).returncode == 0
+    if not mounted:
+        pytest.skip("may not mount a file system")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("file", ["t.txt", "t.txt.gz"])
+def test_a_trace_that_fills_the_disk_says_so(endless, full_disk, file):
+    """Although the write that failed is long past when the run ends; other files are written."""
+    ran = harness.run([harness.tool("wse-emu"), endless / "out", "--max-cycles=100000", "--trace=all",
+                       f"--trace-file={full_disk / file}", f"--stats={full_disk.parent / 's.json'}"],
+                      expect=4)
+    assert f"cannot write '{full_disk / file}': No space left on device" in ran.err, ran.err
+    assert harness.stats(full_disk.parent / "s.json")["cycles"] and not list(full_disk.iterdir())
+
+
 OVERWRITTEN = """
 var bound: u16 = 5;
 export var block = @zeros([4]u16);

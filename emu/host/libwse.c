@@ -61,11 +61,15 @@ static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
   return *file ? WSE_OK : report_unwritable(p, path, strerror(errno));
 }
 
-/* A full disk must not look like success. */
+/* A full disk must not look like success.  There is one message about what is lost. */
 static WseStatus check_output(WseProgram *p, FILE *file, const char *what)
 {
   bool lost = file && (fflush(file) != 0 || ferror(file));
-  return lost ? report_unwritable(p, what, file_lost_reason()) : WSE_OK;
+  if (!lost)
+    return WSE_OK;
+  const char *why = file_lost_reason(file);
+  clearerr(file);
+  return report_unwritable(p, what, why);
 }
 
 static WseStatus report_missing(WseProgram *p, const char *name)
@@ -219,6 +223,7 @@ static WseStatus open_session(WseProgram *p, const char *path)
 
 static void begin_handle(WseProgram *p)
 {
+  file_reserve_streams();
   p->session = session_create();
   p->warnings = base_text_open(&p->warning_text, &p->warning_bytes);
 }
@@ -266,6 +271,8 @@ static WseStatus end_call(WseProgram *p, WseStatus status, bool finished)
     return status;
   host_debugger_finish(p->debugger, p->session, status);
   WseStatus written = host_outputs_write(p->session, &p->options, p->outputs);
+  if (written == WSE_OK)
+    written = check_output(p, stdout, "standard output");
   if (status == WSE_OK || written == WSE_OK)
     return status == WSE_OK ? written : status;
   fputs(session_error(p->session)->message, p->warnings);

@@ -151,7 +151,7 @@ static WseStatus keep_trace(HostSession *session, const HostOptions *options, Ho
 {
   if (close_packed(o) && file_out_keep(&o->trace))
     return WSE_OK;
-  return report_unwritable(session, options->trace_file, file_lost_reason());
+  return report_unwritable(session, options->trace_file, file_lost_reason(o->trace.stream));
 }
 
 /* Whatever of it fails, the rest is written. */

@@ -322,6 +322,7 @@ int main(int argc, char **argv)
 {
   json_set_alloc_funcs(base_malloc, free);
   file_limit_fails();
+  file_reserve_streams();
   Console console = {0};
   const char *reason = NULL;
   if (ranks_join(&reason) == RANKS_SERVANT)     /* process 0 says that this is not possible */

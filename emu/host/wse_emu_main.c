@@ -91,11 +91,10 @@ static WseStatus run_cluster(HostCommand *command)
 /* A full disk must not look like success. */
 static WseStatus flush_stdout(HostSession *session)
 {
-  bool failed = ferror(stdout) != 0;
-  if (fflush(stdout) == 0 && !failed)
+  if (fflush(stdout) == 0 && !ferror(stdout))
     return WSE_OK;
   diag_output_unwritable(session_diags(session), HOST_NOWHERE, "standard output",
-                         failed ? file_lost_reason() : strerror(errno));
+                         file_lost_reason(stdout));
   session_usage(session);
   host_print_error(session);
   return WSE_USAGE;
@@ -110,6 +109,7 @@ int main(int argc, char **argv)
 {
   json_set_alloc_funcs(base_malloc, free);    /* no memory: the process ends with a message */
   file_limit_fails();
+  file_reserve_streams();
   const char *reason = NULL;
   RanksRole role = ranks_join(&reason);
   if (role == RANKS_SERVANT)

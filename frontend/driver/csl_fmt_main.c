@@ -89,6 +89,7 @@ int main(int argc, char **argv)
                                                {NULL, 0, NULL, 0}};
   FmtOptions options = {false, false};
   file_limit_fails();
+  file_reserve_streams();
   opterr = 0;
   for (int code; (code = getopt_long(argc, argv, ":ih", long_options, NULL)) != -1;) {
     switch (code) {

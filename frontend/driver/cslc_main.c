@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 {
   check_memory();
   file_limit_fails();
+  file_reserve_streams();
   Options options;
   Arena *arena = arena_create("command line");
   SourceMap *sources = source_map_create();

@@ -206,8 +206,12 @@ bool file_out_keep(FileOut *out);
 /* For programs: a write beyond the limit of file sizes fails with a reason, as on a full disk,
  * instead of ending the process without one. */
 void file_limit_fails(void);
-/* Why what was written has not all arrived, for a message; to be asked at once. */
-const char *file_lost_reason(void);
+/* For programs, before they open files: standard streams that the caller has closed get descriptors
+ * that take and give nothing.  Otherwise the next file would be one of them, and get what is meant
+ * for the stream. */
+void file_reserve_streams(void);
+/* Why what was written to the stream has not all arrived, for a message. */
+const char *file_lost_reason(FILE *stream);
 /* Closes; what was not kept is gone.  False with errno set if the last bytes were lost. */
 bool file_out_close(FileOut *out);
 /* Keeps what was written, and closes.  False with *why, for a message: some of it is lost. */

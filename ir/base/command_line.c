@@ -71,10 +71,9 @@ void command_line_report_rejected(const char *tool, int result, char *const *arg
 
 int command_line_end(const char *tool, int code)
 {
-  bool is_flushed = fflush(stdout) == 0;
-  if (is_flushed && !ferror(stdout))
+  if (fflush(stdout) == 0 && !ferror(stdout))
     return code;
   fprintf(stderr, "%s: error: cannot write to standard output: %s\n", tool,
-          is_flushed ? file_lost_reason() : strerror(errno));
+          file_lost_reason(stdout));
   return EXIT_FAILURE;
 }

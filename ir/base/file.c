@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -279,10 +280,22 @@ void file_limit_fails(void)
   signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Between a failed write and this question other calls may have set errno: only what they hardly
- * set is believed. */
-const char *file_lost_reason(void)
+/* A file gets the lowest number that is free. */
+void file_reserve_streams(void)
 {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/* The write that failed may be long past: one of no bytes shows what does not depend on them.
+ * Otherwise other calls may have set errno: only what they hardly set is believed. */
+const char *file_lost_reason(FILE *stream)
+{
+  struct statvfs disk;
+  int fd = fileno(stream);
+  if (write(fd, "", 0) == 0 && fstatvfs(fd, &disk) == 0 && disk.f_bavail == 0)
+    errno = ENOSPC;
   bool is_known = errno == ENOSPC || errno == EDQUOT || errno == EBADF;
   return is_known ? strerror(errno) : "not all of it has arrived";
 }
@@ -304,7 +317,7 @@ bool file_out_close(FileOut *out)
 bool file_out_finish(FileOut *out, const char **why)
 {
   bool kept = file_out_keep(out);
-  *why = file_lost_reason();
+  *why = kept ? "" : file_lost_reason(out->stream);
   return file_out_close(out) && kept;
 }
 
