@@ -3,6 +3,7 @@ threads of a script, and data that do not fit."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import textwrap
@@ -303,12 +304,47 @@ def test_a_script_without_standard_streams_leaves_its_files_whole(prints):
     assert harness.stats(prints / "s.json")["instructions"] > 0
 
 
+def test_two_scripts_in_a_folder_do_not_write_one_log(prints):
+    """The second one says so, and its lines go to standard output."""
+    (prints / "first.py").write_text(textwrap.dedent("""
+        import time
+        from pathlib import Path
+        from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime
+        with SdkRuntime("out", memcpy_required=False):
+            Path("ready").write_text("")
+            while not Path("go_on").exists():
+                time.sleep(0.01)
+    """))
+    with subprocess.Popen([harness.tool("cs_python"), "first.py"], cwd=prints) as first:
+        until = time.monotonic() + 60
+        while not (prints / "ready").exists():
+            assert time.monotonic() < until and first.poll() is None
+            time.sleep(0.01)
+        second = harness.run([harness.tool("cs_python"), "run.py"], cwd=prints)
+        (prints / "go_on").write_text("")
+        assert first.wait(60) == 0
+    assert second.err.count("'sim.log' belongs to another run that has not ended") == 1
+    assert "[sim_log_taken]" in second.err
+    assert second.out.startswith("@") and second.out.endswith(" a line of the tile\n")
+    assert (prints / "sim.log").read_text() == second.out
+    third = harness.run([harness.tool("cs_python"), "run.py"], cwd=prints)
+    assert (third.out, third.err) == ("", "") and (prints / "sim.log").read_text() == second.out
+
+
+def test_lines_of_tiles_in_a_folder_that_takes_no_files(prints, full_disk):
+    shutil.copytree(prints / "out", full_disk / "out")
+    shutil.copy(prints / "run.py", full_disk)
+    subprocess.run(["mount", "-o", "remount,ro", full_disk], check=True)
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=full_disk)
+    assert ran.out.endswith(" a line of the tile\n") and not (full_disk / "sim.log").exists()
+
+
 @pytest.fixture
 def full_disk(tmp_path):
     """A file system with almost no room."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], check=False,
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=False,
                              capture_output=True).returncode == 0
     if not mounted:
         pytest.skip("may not mount a file system")

@@ -3,8 +3,10 @@
 #include "emu/ranks/ranks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <stb_ds.h>
 
@@ -55,10 +57,34 @@ static WseStatus report_unwritable(WseProgram *p, const char *path, const char *
   return session_usage(p->session);
 }
 
-static WseStatus open_output(WseProgram *p, const char *path, FILE **file)
+/* False: another process writes the file.  It stays ours until this one closes it or ends. */
+static bool claim_file(int fd)
 {
-  *file = fopen(path, "w");
-  return *file ? WSE_OK : report_unwritable(p, path, strerror(errno));
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  return fcntl(fd, F_SETLK, &all) == 0 || (errno != EACCES && errno != EAGAIN);
+}
+
+static int open_standard_output(void)
+{
+  fflush(stdout);               /* what the program has written before stands before */
+  return dup(STDOUT_FILENO);
+}
+
+/* Where tiles print: the file, or standard output if that is its name. */
+static WseStatus open_sim_log(WseProgram *p, const char *path)
+{
+  bool is_stdout = strcmp(path, "/dev/stdout") == 0;
+  int fd = is_stdout ? open_standard_output() : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd >= 0 && !is_stdout && !claim_file(fd)) {
+    diag_sim_log_taken(session_diags(p->session), HOST_NOWHERE, path);
+    diags_flush(session_diags(p->session), p->warnings, DIAG_FORMAT_TEXT);
+    close(fd);
+    fd = open_standard_output();
+  } else if (fd >= 0 && !is_stdout) {
+    (void)!ftruncate(fd, 0);    /* a pipe has no length */
+  }
+  p->sim_log = fd >= 0 ? fdopen(fd, "w") : NULL;
+  return p->sim_log ? WSE_OK : report_unwritable(p, path, strerror(errno));
 }
 
 /* A full disk must not look like success.  There is one message about what is lost. */
@@ -116,7 +142,7 @@ static WseStatus set_members(WseProgram *p, const WseOptions *given)
   options->ports = memcpy(arena_alloc(session_arena(p->session), ports, _Alignof(WsePort)),
                           ports ? given->ports : (const void *)"", ports);
   options->n_ports = given->n_ports;
-  return given->sim_log ? open_output(p, own_name(p, given->sim_log), &p->sim_log) : WSE_OK;
+  return given->sim_log ? open_sim_log(p, own_name(p, given->sim_log)) : WSE_OK;
 }
 
 static bool writes_files(const HostOptions *o)

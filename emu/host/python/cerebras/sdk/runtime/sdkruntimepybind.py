@@ -185,7 +185,7 @@ class SdkRuntime(Tiles):
         return dict(
             check=wse_lib.CHECK_ERROR, threads=threads,
             **wse_lib.options_of_environment(),
-            sim_log=b"sim.log" if os.access(".", os.W_OK) else None,
+            sim_log=b"sim.log" if os.access(".", os.W_OK) else b"/dev/stdout",
             args=os.fsencode(own_options),
             later_args=os.fsencode(_options_of_environment(own_options)))
 
