@@ -35,15 +35,50 @@ static unsigned times_named(const Sema *s, StrId name)
   return search.count;
 }
 
+static bool is_task(const Decl *d)
+{
+  return d->kind == DECL_FN && node_fn_decl(d->node)->is_task;
+}
+
+/* Names that are looked for, by their number: whether the program has them. */
+typedef struct { uint32_t key; bool value; } NameMark;
+typedef struct { NameMark *names; } MarkSearch;         /* stb_ds map */
+
+static void visit_to_mark(void *context, Node *n)
+{
+  MarkSearch *search = context;
+  StrId name = n->kind == ND_IDENT ? node_ident(n)->name
+                                   : n->kind == ND_MEMBER ? node_member(n)->name.text : STR_NONE;
+  ptrdiff_t at = str_is_none(name) ? -1 : hmgeti(search->names, name.raw);
+  if (at >= 0)
+    search->names[at].value = true;
+  node_visit_children(n, visit_to_mark, search);
+}
+
+/* The tasks of the module, each with whether the program names it: in one walk, as it has as many
+ * nodes as it is long.  NULL: there are none. */
+static NameMark *named_tasks(const Sema *s, const ModuleInstance *m)
+{
+  MarkSearch search = {NULL};
+  for (size_t i = 0; i < arrlenu(m->decls); i++)
+    if (is_task(&m->decls[i]))
+      hmput(search.names, m->decls[i].name.raw, false);
+  if (search.names)
+    visit_program(s, visit_to_mark, &search);
+  return search.names;
+}
+
 void lint_tasks(Sema *s, const ModuleInstance *m)
 {
+  NameMark *tasks = named_tasks(s, m);
   for (size_t i = 0; i < arrlenu(m->decls); i++) {
     const Decl *d = &m->decls[i];
-    if (d->kind != DECL_FN || !node_fn_decl(d->node)->is_task || times_named(s, d->name) > 0)
+    if (!is_task(d) || hmget(tasks, d->name.raw))
       continue;
     diag_task_nowhere_bound(s->diags, d->name_span, sema_text(s, d->name));
     diag_task_nowhere_bound_help(s->diags, d->name_span);
   }
+  hmfree(tasks);
 }
 
 typedef struct {
