@@ -180,8 +180,8 @@ IrGlobalId sema_global_ir(Sema *s, uint32_t global)
     s->globals[global].section = sema_section(s, g.decl_module, node->linksection);
   IrGlobalId ir = ir_global_add(s->ir, text, type_bytes(s->pool, g.type), align);
   IrGlobal *out = &s->ir->globals[ir.raw];
-  out->type = sema_keep_text(s, type_text(s->pool, s->arena, g.type));
   out->debug_type = debug_type_of(s->session->debug_types, g.type);
+  out->type = sema_keep_text(s, debug_type_name(s->session->debug_types, out->debug_type));
   out->is_const = d == NULL || d->kind != DECL_VAR;
   if (d != NULL)
     out->loc = ir_loc_add(s->ir, d->name_span, IR_NO_LOC, NULL);

@@ -31,6 +31,11 @@ const DebugType *debug_types_list(const DebugTypes *types, uint32_t *n)
   return types->list;
 }
 
+const char *debug_type_name(const DebugTypes *types, uint32_t number)
+{
+  return types->list[number - 1].name;
+}
+
 static void add_fields(DebugTypes *types, PoolId type, const PoolKey *k, DebugType *out)
 {
   bool is_packed = k->u.fields.layout == LAYOUT_PACKED;

@@ -238,6 +238,8 @@ DebugTypes *debug_types_create(Pool *pool, Arena *arena);
 void debug_types_destroy(DebugTypes *types);
 /* The type's number in an image: 1 + its index in the list below. */
 uint32_t debug_type_of(DebugTypes *types, PoolId type);
+/* Its type_text, which is made once for each type. */
+const char *debug_type_name(const DebugTypes *types, uint32_t number);
 const DebugType *debug_types_list(const DebugTypes *types, uint32_t *n);   /* until destroyed */
 
 /* ---- diag.def: the messages of all rooms, which have types and values as arguments ----------- */
