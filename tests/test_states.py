@@ -197,6 +197,20 @@ def test_host_scripts_go_on(way, tmp_path):
         assert host_run.script(folder, HOST, env=again).out == whole
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_report_about_a_launch_is_no_action_of_the_host(way, tmp_path):
+    """The report at the limit says what the launch waits for; the run goes on up to another limit."""
+    folder = host_run.build(tmp_path / "host", test_host_memcpy.AWAITED_LAYOUT,
+                            test_host_memcpy.AWAITED_PE)
+    (folder / "run.py").write_text(
+        'from cerebras.sdk.runtime.sdkruntimepybind import SdkRuntime\n'
+        'with SdkRuntime("out") as runner:\n    runner.launch("start", nonblock=False)\n')
+    for limit, option in ((3000, "--save-state"), (6000, "--load-state")):
+        ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=folder, expect=1, env={
+            "WSE_ARGS": f"{' '.join(WAYS[way])} --max-cycles={limit} {option}={tmp_path}/state"})
+        assert f"limit of {limit} cycles" in ran.err and "the host waits: 'start'" in ran.err, ran.err
+
+
 @pytest.mark.skipif(not ranks_run.is_possible(), reason="no MPI")
 def test_a_run_goes_on_on_other_numbers_of_processes(tmp_path):
     image, args = compiled(GEMV, tmp_path)

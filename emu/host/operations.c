@@ -371,10 +371,11 @@ static bool is_delivered(const HostSession *s, const Operation *op)
 
 static const char *why_launch(HostSession *s, const Operation *op)
 {
+  Engine *shown = session_shown(s);
   uint32_t first = UINT32_MAX, n = 0, missing = 0;
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
     bool is_missing = session_binding(s, tile, op->function) &&
-                      s->ops->unblock_count(s->engine, tile) < s->unblocks_expected[tile];
+                      shown->ops->unblock_count(shown, tile) < s->unblocks_expected[tile];
     n += session_binding(s, tile, op->function) != NULL;
     missing += is_missing;
     if (is_missing && first == UINT32_MAX)
@@ -443,10 +444,11 @@ static void add_short_colors(const HostSession *s, const Operation *op, uint32_t
 /* By tile, the function whose launch is not over: a tile carries out its launches in order. */
 static uint32_t *open_launches(HostSession *s)
 {
+  Engine *shown = session_shown(s);
   uint32_t *launched = base_malloc(sizeof *launched * s->program->n_tiles);
   for (uint32_t tile = 0; tile < s->program->n_tiles; tile++) {
     uint32_t open = s->unblocks_expected
-                      ? s->unblocks_expected[tile] - s->ops->unblock_count(s->engine, tile) : 0;
+                      ? s->unblocks_expected[tile] - shown->ops->unblock_count(shown, tile) : 0;
     launched[tile] = UINT32_MAX;
     for (size_t i = arrlenu(s->operations); i-- > s->first_open && open;) {
       const Operation *op = &s->operations[i];

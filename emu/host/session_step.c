@@ -45,8 +45,8 @@ static bool is_alone(const HostSession *s)
 /* What keeps the run alive, and what waits beside it. */
 static void print_loops(HostSession *s, const IdleQuestion *question, FILE *out)
 {
-  busy_report(s->engine, s->program, question->loops, MOST_LOOPS_SHOWN, out);
-  deadlock_report(s->engine, s->program, question, MOST_LINES - LOOP_LINES, out);
+  busy_report(session_shown(s), s->program, question->loops, MOST_LOOPS_SHOWN, out);
+  deadlock_report(session_shown(s), s->program, question, MOST_LINES - LOOP_LINES, out);
 }
 
 /* What tiles are at when the run is cut short. */
@@ -60,11 +60,11 @@ static void print_business(HostSession *s, FILE *out)
   if (loops)
     print_loops(s, &question, out);
   else
-    busy_report(s->engine, s->program, NULL, MOST_PLACES_SHOWN, out);
+    busy_report(session_shown(s), s->program, NULL, MOST_PLACES_SHOWN, out);
   if (why)
     fprintf(out, "  the host waits: %s\n", why);
   if (why && is_still && !loops)
-    deadlock_report(s->engine, s->program, &question, MOST_LINES - BUSY_LINES, out);
+    deadlock_report(session_shown(s), s->program, &question, MOST_LINES - BUSY_LINES, out);
   session_asked(&question);
   endless_free(loops);
 }
