@@ -114,6 +114,8 @@ CASES = [
     ("a word that may be an answer", None, f"{RECEIVE} pause(); {SEND} @mov32(&seen, late); {READ}",
      "", "", ""),
     ("an answer to what it sends", None, f"{SEND} @mov32(&seen, late); sent[1] = 1;", "", "", ""),
+    ("what comes over what goes", None, f"{SEND} @mov32(@set_dsd_length(all_sent, 1), late);", "", "",
+     ""),
     ("a word that cannot be one", "READ_UNWAITED", f"{RECEIVE} @mov32(&seen, late); {READ}", "", "",
      ""),
     ("the end of another operation", "READ_UNWAITED",

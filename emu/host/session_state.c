@@ -136,7 +136,6 @@ void session_warn_hazards(HostSession *s)
   arrfree(faults);
 }
 
-/* What a warning names may be why the program has not ended well, so the warnings come first. */
 /* For the reports of the other wafers. */
 static const char *words_for_end(WseStatus status)
 {
@@ -149,6 +148,7 @@ static const char *words_for_end(WseStatus status)
   }
 }
 
+/* What a warning names may be why the program has not ended well, so the warnings come first. */
 WseStatus session_end(HostSession *s)
 {
   session_print_rest(s);

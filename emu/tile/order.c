@@ -171,6 +171,14 @@ static bool report_meeting(Turn *turn, const VecRun *run, const VecRun *other, b
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
+/* What comes goes into memory as it is, and the other operation sends from there: each element may
+ * come because the one that was there has gone. */
+static bool is_exchange(const VecRun *run, const VecRun *other)
+{
+  return takes_wavelets(run) && sends_wavelets(other) && run->src[0].kind != VS_MEMORY &&
+         run->src[1].kind != VS_MEMORY;
+}
+
 static void add_operation(TileOrder *o, const VecRun *run)
 {
   if (o->n == MOST_OPERATIONS)
@@ -185,7 +193,7 @@ void order_start(Turn *turn, const VecRun *run)
   for (unsigned i = 0; !run->unbounded && i < o->n; i++) {
     const VecRun *other = &o->of[i].run;
     one.running[0] = other;
-    if (check_meets(&one, run) &&
+    if (check_meets(&one, run) && !is_exchange(run, other) &&
         (report_meeting(turn, run, other, true) || report_meeting(turn, run, other, false)))
       break;
   }
