@@ -31,7 +31,7 @@ typedef struct {
 /* A main thread on its way back to where it was. */
 typedef struct {
   EndlessLoop loop;
-  Standing from;                   /* where the round began */
+  Standing from;                /* where the round began */
   uint8_t *memory;              /* from then, taken at the first store; NULL: none so far */
   bool has_ended_task;          /* a task of the round has come to its end */
   bool is_back;
@@ -174,8 +174,9 @@ static Standing place_of(const Engine *engine, const Tile *t)
 {
   uint64_t now = engine->ops->cycle(engine);
   return (Standing){.registers = t->regs, .active = t->active, .blocked = t->blocked,
-                 .wait = t->ready > now ? t->ready - now : 0, .pc = t->pc, .paused = t->paused,
-                 .task = t->task, .task_id = t->task_id, .running = t->running};
+                    .wait = t->ready > now ? t->ready - now : 0, .pc = t->pc,
+                    .paused = t->paused, .task = t->task, .task_id = t->task_id,
+                    .running = t->running};
 }
 
 static bool places_equal(const Standing *a, const Standing *b)
