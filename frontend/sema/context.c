@@ -344,9 +344,25 @@ bool sema_note_other_language(Sema *s, const char *name, Span span)
   return false;
 }
 
+/* Names that programs mostly give to modules of the library, with what follows the module. */
+static const struct { const char *name, *library, *params; } usual_modules[] = {
+  {"sys_mod", "memcpy/memcpy", ", memcpy_params"}, {"timestamp", "time", ""}, {"tsc", "time", ""},
+  {"math_lib", "math", ""}, {"ctrl", "control", ""}, {"layout_mod", "layout", ""},
+};
+
+static bool note_usual_module(Sema *s, const char *name, Span span)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(usual_modules); i++)
+    if (strcmp(usual_modules[i].name, name) == 0) {
+      diag_import_usual(s->diags, span, name, usual_modules[i].library, usual_modules[i].params);
+      return true;
+    }
+  return false;
+}
+
 bool sema_note_foreign(Sema *s, const char *name, Span span)
 {
-  if (sema_note_other_language(s, name, span))
+  if (sema_note_other_language(s, name, span) || note_usual_module(s, name, span))
     return true;
   /* uint32_t and the like */
   bool is_unsigned = name[0] == 'u';
