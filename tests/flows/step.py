@@ -31,7 +31,9 @@ class Reserved:
 
 @dataclass
 class StreamOperand:
+    """A stream, or a FIFO."""
     text: str
+    is_fifo: bool = False
 
 
 @dataclass
@@ -120,7 +122,7 @@ class Step:
         self.scope.stores = self.scope.loads - self.reserved.read
 
     def arrays(self, kind=None):
-        """That may be written, of at least the length of any stream."""
+        """Those that code may write; each is as long as any stream."""
         found = [a for a in self.tile.program.arrays
                  if a.kind == (kind or a.kind) and a.name in self.scope.stores]
         if not found:
@@ -199,16 +201,15 @@ class Step:
             f"const {fifo} = @allocate_fifo({fifo}_memory);"]
         between = Between()
         name, sources = self.operands(kind, length, self.incoming(incoming, length))
-        first = self.taking(name, [StreamOperand(fifo), *sources],
+        first = self.taking(name, [StreamOperand(fifo, is_fifo=True), *sources],
                             self.vectors.issue(name, kind, None, sources), incoming, True, between)
-        name, sources = self.operands(kind, length, StreamOperand(fifo), is_last=True)
+        name, sources = self.operands(kind, length, StreamOperand(fifo, is_fifo=True), is_last=True)
         second = self.taking(name, [self.outgoing(outgoing, length), *sources],
                              self.vectors.issue(name, kind, None, sources), incoming, True,
                              outgoing, between)
         return [first, second]
 
-    def taking(self, name, operands, begin, stream, background, outgoing=None,
-               between=None):
+    def taking(self, name, operands, begin, stream, background, outgoing=None, between=None):
         """An operation whose last vector source is a stream, or what stands between; outgoing:
         takes the results."""
         place, length = self.tile.place, stream.steps[self.number]
@@ -359,9 +360,8 @@ class Step:
         one dimension, and at most one of a stream."""
         vectors = [o for o in operands if not isinstance(o, Expr)]
         streams = [o for o in vectors if isinstance(o, StreamOperand)]
-        is_fifo = any(s.text.startswith("fifo") for s in streams)
         may = (self.tile.program.initializes and self.registers < MOST_REGISTERS and
-               len(streams) < 2 and not is_fifo and
+               len(streams) < 2 and not any(s.is_fifo for s in streams) and
                all(len(o.lengths) == 1 for o in vectors if o not in streams))
         if not may or not self.chance(0.25):
             return None

@@ -487,7 +487,8 @@ static Asm *random_program_on(uint32_t seed, const EngineOps *ops, unsigned rows
   g.routers = chance(r, 30);
   a->ops = ops;
   a->options.check = (CheckLevel)below(r, 3);
-  a->options.checks = seed % 4 ? 0 : CHECKS_ORDER;
+  a->check_memory = seed % 4 == 0;
+  a->options.checks = a->check_memory ? CHECKS_ORDER : 0;
   a->check_reads = chance(r, 10);
   a->image.channels = (uint8_t)(1 + below(r, 2));
   for (unsigned i = 0; i < classes && i < tiles; i++)
