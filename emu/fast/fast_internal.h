@@ -228,7 +228,8 @@ typedef struct {
   /* cycles of the calendar in which tiles are awake; those of them with wakes that were void */
   uint64_t due[CALENDAR / WORD_BITS], voided[CALENDAR / WORD_BITS];
   FastRows due_rows[CALENDAR];  /* of a cycle that is due: from the first such row to the last */
-  uint32_t visits;              /* in this block, elements ahead of their cycle included */
+  /* in this block, elements ahead of their cycle included; its cycles that have some, a bit each */
+  uint32_t visits, visited;
   TileLog log;                  /* of its tiles */
   FastAccount account;
   uint64_t ahead_last;          /* last issue that was carried out ahead; */

@@ -196,14 +196,14 @@ static bool choose_fetch(const FastEngine *e)
          (e->n_tiles >= FETCH_LEAST && e->own_visits >= FETCH_AWAKE);
 }
 
-/* The last cycle of the block in which a tile was awake: those after it have not been needed. */
-static uint64_t last_awake(const FastEngine *e)
+/* The last cycle of the block with a visit: those after it have not been needed.  A cycle that is
+ * due need not have one: its wakes may be void. */
+static uint64_t last_visited(const FastEngine *e)
 {
-  for (uint64_t cycle = e->base.cycle + e->block - 1; cycle > e->base.cycle; cycle--)
-    for (unsigned k = 0; k < e->n_workers; k++)
-      if (e->workers[k].due[cycle % CALENDAR / WORD_BITS] >> cycle % WORD_BITS & 1)
-        return cycle;
-  return e->base.cycle;
+  uint32_t visited = 1;         /* the first cycle counts */
+  for (unsigned k = 0; k < e->n_workers; k++)
+    visited |= e->workers[k].visited;
+  return e->base.cycle + (WORD_BITS - 1) - (unsigned)__builtin_clzll(visited);
 }
 
 static void visit_all(FastEngine *e)
@@ -281,7 +281,7 @@ static PeerVote run_block(FastEngine *e)
   visit_all(e);
   e->step->end_block(e);
   count_visits(e);
-  uint64_t last = last_awake(e);
+  uint64_t last = last_visited(e);
   forget_due(e, e->base.cycle, e->base.cycle + e->block);
   PeerVote vote = take_vote(e, last);
   deliver_prints(e, vote.flags & VOTE_PRINTS);

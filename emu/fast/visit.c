@@ -262,9 +262,7 @@ static uint32_t next_row(const uint8_t *awake, uint32_t row, uint32_t end)
   return row;
 }
 
-/* These rows and columns, in one cycle.  With `chores`, those of each row come before its visits,
- * also those of a row at rest: they may wake it. */
-static void visit_front(Visit *v, FastRows rows, FastColumns columns, bool chores)
+static void visit_front_rows(Visit *v, FastRows rows, FastColumns columns, bool chores)
 {
   const FastEngine *e = v->engine;
   uint8_t *awake = fast_row_awake(e, v->turn.cycle);
@@ -283,6 +281,17 @@ static void visit_front(Visit *v, FastRows rows, FastColumns columns, bool chore
       awake[row] = 0;
     visit_row(v, row, &words, parts);
   }
+}
+
+/* These rows and columns, in one cycle.  With `chores`, those of each row come before its visits,
+ * also those of a row at rest: they may wake it. */
+static void visit_front(Visit *v, FastRows rows, FastColumns columns, bool chores)
+{
+  FastWorker *w = v->worker;
+  uint32_t before = w->visits;
+  visit_front_rows(v, rows, columns, chores);
+  if (w->visits != before)
+    w->visited |= 1u << (v->turn.cycle - v->engine->base.cycle);
 }
 
 /* In a block of cycles, chores wake tiles for this cycle, so they come before all visits. */
@@ -422,7 +431,7 @@ static void visit_all_rows(Visit *v)
 {
   FastEngine *e = v->engine;
   for (unsigned k = 0; k < e->n_workers; k++)
-    e->workers[k].visits = 0;
+    e->workers[k].visits = e->workers[k].visited = 0;
   visit_strip(v, e->own, HALF_INNER);
 }
 
@@ -462,7 +471,7 @@ static void visit_half(FastWorker *worker, FastHalf half)
 {
   Visit v = start_visits(worker);
   if (half == HALF_INNER)
-    worker->visits = 0;
+    worker->visits = worker->visited = 0;
   if (half == HALF_ALL)
     visit_on(&v);
   for (size_t i = 0; half != HALF_ALL && i < arrlenu(worker->rows[half]); i++)
