@@ -217,6 +217,13 @@ static bool shares_queue(const FastTile *t, unsigned thread)
   return false;
 }
 
+/* Before the operation writes to memory. */
+static HOT void own_results(FastTile *t, const FastPlain *p)
+{
+  if (p->memory & 1u << PLAIN_DEST)
+    mem_own(&t->core.mem);
+}
+
 /* Makes the operation that has just started on the thread a plain one, if it can be. */
 static bool plain_start(const Visit *v, unsigned thread)
 {
@@ -225,6 +232,7 @@ static bool plain_start(const Visit *v, unsigned thread)
   if (th->plain) {
     make_plain(v->engine, thread_plain(th), th->run);
     make_stream(v, thread_plain(th), th->run);
+    own_results(v->tile, thread_plain(th));
   }
   uint16_t bit = (uint16_t)(1u << thread);
   v->tile->held = v->tile->able = 0;
@@ -239,7 +247,7 @@ static HOT uint32_t plain_read(const FastTile *t, FastPlain *p, unsigned k)
 {
   uint32_t value = p->value[k];
   if (p->memory & 1u << k) {
-    memcpy(&value, t->core.mem.bytes + p->address[k], sizeof value);
+    memcpy(&value, mem_static(&t->core.mem) + p->address[k], sizeof value);
     p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
   }
   return value;
@@ -338,7 +346,7 @@ static HOT void plain_source(const FastTile *t, const FastPlain *p, unsigned k, 
                              unsigned n, size_t bytes)
 {
   if (p->memory & 1u << k)
-    copy_elements(to, (int)bytes, t->core.mem.bytes + p->address[k], p->step[k], n, bytes);
+    copy_elements(to, (int)bytes, mem_static(&t->core.mem) + p->address[k], p->step[k], n, bytes);
   else
     copy_elements(to, (int)bytes, (const uint8_t *)&p->value[k], 0, n, bytes);
 }
@@ -478,7 +486,7 @@ static HOT uint16_t packed_read(const FastTile *t, FastPlain *p, unsigned k, uin
 {
   uint16_t value = (uint16_t)p->value[k];
   if (p->memory & 1u << k) {
-    memcpy(&value, t->core.mem.bytes + p->address[k], sizeof value);
+    memcpy(&value, mem_static(&t->core.mem) + p->address[k], sizeof value);
     p->address[k] = (uint16_t)(p->address[k] + p->step[k]);
   } else if (p->input != NO_QUEUE && p->input_stream == k) {
     value = (uint16_t)(wavelet >> phase * HALF_BITS);

@@ -227,7 +227,7 @@ static HOT const DsrState *find_loaded(const Visit *v, const Insn *insn)
   if (!mem->bytes || mem->tracked || (address & 1) || end > image->static_bytes ||
       (end > image->code_address && address < mem->cls->code_end) || is_load_fenced(v, insn))
     return NULL;
-  memcpy(words, mem->bytes + address, sizeof words);
+  memcpy(words, mem_static(mem) + address, sizeof words);
   return decode_words(v->worker, words);
 }
 
@@ -731,7 +731,7 @@ static inline bool finds_source(const Visit *v, const FastVector *c, unsigned k,
       (desc->flags & ~(unsigned)DESC_F_SCALAR) || !is_single_plain(v, c, k, desc->base))
     return false;
   *decided |= says;
-  memcpy(&send->value[k], t->core.mem.bytes + desc->base, c->bytes);
+  memcpy(&send->value[k], mem_static(&t->core.mem) + desc->base, c->bytes);
   send->address[k] = desc->base;
   send->memory |= (uint8_t)(1u << k);
   return true;
@@ -875,7 +875,8 @@ static inline void do_load(Visit *v, const FastVector *c)
   Tile *core = &v->tile->core;
   EngineStats *stats = &v->worker->log.stats;
   uint32_t value = 0;
-  memcpy(&value, core->mem.bytes + vector_dsr(v->tile, c, PLAIN_SRC1)->desc.base, c->bytes);
+  memcpy(&value, mem_static(&core->mem) + vector_dsr(v->tile, c, PLAIN_SRC1)->desc.base,
+         c->bytes);
   pass_element(v, c);
   if (c->bytes == sizeof value)
     set_reg32(&core->regs, c->reg[PLAIN_DEST], value);

@@ -103,7 +103,7 @@ static HOT void prefetch_elements(const FastTile *t)
 {
   const FastPlain *p = thread_plain(&t->core.threads[MAIN_THREAD]);
   const FastBridge *in = t->in, *out = t->out;
-  const uint8_t *first = t->core.mem.bytes +
+  const uint8_t *first = mem_static(&t->core.mem) +
                          p->address[p->memory & 1u << PLAIN_DEST ? PLAIN_DEST : PLAIN_SRC0];
   __builtin_prefetch(first);
   __builtin_prefetch(first + CACHE_LINE);

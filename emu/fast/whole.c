@@ -217,6 +217,7 @@ static HOT bool place_whole(const Visit *v, FastWhole *op)
     p->step[k] = (int16_t)(desc->stride * (int)c->bytes);
   }
   set_whole_scalar(t, op);
+  own_results(v->tile, p);
   if (c->overlaps)              /* else nothing is beside it or like it */
     op->writes = whole_writes(t, op);
   op->alike = go_alike(v->engine, p);
@@ -496,7 +497,7 @@ static HOT bool issue_load_beside(Visit *v, const FastWhole *op, const ScalarCod
   uint32_t address = code->target;
   if (!is_free_to_load(v, op, address, address + sizeof(uint16_t)))
     return false;
-  memcpy(&core->regs.r[code->reg], core->mem.bytes + address, sizeof(uint16_t));
+  memcpy(&core->regs.r[code->reg], mem_static(&core->mem) + address, sizeof(uint16_t));
   go_on_beside(v, code);
   return true;
 }
@@ -783,7 +784,7 @@ static HOT void find_row(Visit *v, const FastWhole *op, uint64_t ready, uint64_t
   while (row->n < most && c->feeds_next && last < end && pay && ready + pay <= last &&
          load->pay[0] == row->load->pay[0] && waits_alike(v->engine, op, source) &&
          is_free_in_row(row, load->target)) {
-    memcpy(&core->regs.r[load->reg], core->mem.bytes + load->target, sizeof(uint16_t));
+    memcpy(&core->regs.r[load->reg], mem_static(&core->mem) + load->target, sizeof(uint16_t));
     row->factors[++row->n] = core->regs.r[c->scalar_reg];
     row->load_last = ready;
     ready = last + 1;

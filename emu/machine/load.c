@@ -233,6 +233,34 @@ static const char *class_load(ClassCode *cls, Arch arch, const ImageClass *image
   return wrong ? wrong : class_check(cls, arena);
 }
 
+/* ---- what tiles start with ------------------------------------------------------------------ */
+
+void class_initialise(const ClassCode *cls, uint8_t *bytes)
+{
+  for (uint32_t i = 0; i < cls->image->n_segments; i++) {
+    const ImageSegment *segment = &cls->image->segments[i];
+    memcpy(bytes + segment->address, segment->data, segment->bytes);
+  }
+}
+
+/* Those of a class that only one tile has would be copied in vain. */
+static void load_initial_data(ClassCode *classes, const Program *program, Arena *arena)
+{
+  const Image *image = program->image;
+  uint32_t *tiles = arena_many(arena, uint32_t, image->n_classes + 1);
+  for (uint32_t tile = 0; tile < program->n_tiles; tile++)
+    if (image->tile_class[tile] != IMAGE_NO_CLASS)
+      tiles[image->tile_class[tile]]++;
+  for (uint32_t i = 0; i < image->n_classes; i++) {
+    ClassCode *cls = &classes[i];
+    if (tiles[i] < 2 || cls->n_copies)
+      continue;
+    uint8_t *bytes = arena_many(arena, uint8_t, cls->image->static_bytes + 1);
+    class_initialise(cls, bytes);
+    cls->initial = bytes;
+  }
+}
+
 static void load_colors(Program *program, Arena *arena)
 {
   const Image *image = program->image;
@@ -263,6 +291,7 @@ Program *program_load(const Image *image, const Timing *timing, Arena *arena, co
     }
   }
   program->classes = classes;
+  load_initial_data(classes, program, arena);
   load_colors(program, arena);
   if (image->memcpy)
     program->host_out_colors = 1u << program->machine->memcpy_result_color;

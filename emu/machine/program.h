@@ -165,6 +165,9 @@ typedef struct {
   uint8_t shared_inputs;        /* input queues that several colors enter, a bit each */
   uint32_t n_copies;            /* a tile's own data, neighbouring slots in one piece */
   const ImageTileSlot *copies;
+  /* `static_bytes` that several tiles start with, and share until they write; NULL: each has its
+     own */
+  const uint8_t *initial;
   DsrMap dsrs;
   StartRegisters start;
 } ClassCode;
@@ -204,6 +207,9 @@ static inline bool program_is_host_color(const Program *p, unsigned color)
 /* NULL: the tile has no code. */
 const ClassCode *program_class(const Program *program, uint32_t tile);
 /* The instruction at a byte address, or NULL: outside the code or inside an instruction. */
+/* Puts the data that all tiles of the class start with into `bytes`, its static data, which are
+ * zero. */
+void class_initialise(const ClassCode *cls, uint8_t *bytes);
 const Insn *class_insn(const ClassCode *cls, uint32_t pc);
 /* Color configuration of a tile's router, or NULL. */
 const ImageColorConfig *program_color(const Program *program, uint32_t tile, unsigned color);

@@ -20,7 +20,8 @@ typedef struct {
   Fp16Format fp16;
   Registers *regs;
   TileMem *mem;
-  /* Static data away from the code, unless reads are watched: where nearly all accesses go. */
+  /* Static data away from the code, unless reads are watched or the class shares them: where nearly
+     all accesses go. */
   uint8_t *data;                /* of address 0 */
   uint32_t data_low, data_end;
 } Exec;
@@ -150,7 +151,7 @@ static INLINE void exec_find_data(Exec *e)
   const ClassCode *cls = e->mem->cls;
   e->data = e->mem->bytes;
   e->data_low = cls->data_low;
-  e->data_end = e->data && !e->mem->tracked ? cls->data_end : 0;
+  e->data_end = e->data && !(e->mem->tracked | e->mem->shared) ? cls->data_end : 0;
 }
 
 static INLINE bool is_plain_data(const Exec *e, uint32_t address, unsigned bytes)
@@ -198,10 +199,12 @@ static RARE ScalarResult load_elsewhere(Exec e, uint32_t address, unsigned bytes
   uint32_t value;
   const uint8_t *stack = find_on_stack(e.mem, address, bytes);
   FaultKind kind = FAULT_COUNT;
-  if (LIKELY(stack != NULL))
+  if (LIKELY(stack != NULL)) {
     value = load_bytes(stack, bytes);
-  else
+  } else {
+    mem_own(e.mem);
     kind = mem_load(e.mem, address, bytes, &value);
+  }
   if (kind != FAULT_COUNT)
     return access_outside(kind, address, bytes, false);
   if (bytes == 4)

@@ -1,14 +1,17 @@
 /* Memory of one tile.  Most tiles of a wafer use a few hundred bytes, so a tile starts with its
  * static data and its stack only, and gets all of its 48 KB when it first stores anywhere else;
- * the program cannot see the difference. */
+ * the program cannot see the difference.  Where an engine wants that, static data are those of the
+ * class until the tile stores to them: scalar code, which mostly will, gets a copy with its first
+ * load, so that it need not look whether the data are shared. */
 #include "emu/tile/tile_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ABSENT: not in the compact form, so still zero. */
+/* ABSENT: not in the compact form, so still zero.  BYTES: `at` counts from the first of the
+ * bytes. */
 typedef enum { PLACE_BYTES, PLACE_ABSENT, PLACE_CODE, PLACE_OUTSIDE } PlaceKind;
-typedef struct { PlaceKind kind; uint8_t *at; } Place;
+typedef struct { PlaceKind kind; uint32_t at; } Place;
 
 static uint32_t stack_bytes(const ClassCode *cls)
 {
@@ -27,10 +30,7 @@ static void mem_initialise(const Program *program, uint32_t tile, uint8_t *bytes
   const ClassCode *cls = program_class(program, tile);
   /* An image may have no data of single tiles at all. */
   const uint8_t *blob = cls->n_copies ? image->tile_blobs + image->tile_blob_at[tile] : NULL;
-  for (uint32_t i = 0; i < cls->image->n_segments; i++) {
-    const ImageSegment *segment = &cls->image->segments[i];
-    memcpy(bytes + segment->address, segment->data, segment->bytes);
-  }
+  class_initialise(cls, bytes);
   for (uint32_t i = 0; i < cls->n_copies; i++) {
     const ImageTileSlot *slot = &cls->copies[i];
     memcpy(bytes + slot->address, blob + slot->offset, slot->bytes);
@@ -67,7 +67,7 @@ static void touch_tracked(const Program *program, uint32_t tile, TileMem *mem)
   const ImageClass *image = mem->cls->image;
   mem->bytes = base_zeroed(PE_MEM_BYTES + PE_MEM_BYTES / 8, 1);
   mem->full = mem->tracked = true;
-  mem->lent = false;
+  mem->lent = mem->shared = false;
   mem_initialise(program, tile, mem->bytes);
   mark_written(mem, 0, image->static_bytes);
   mark_written(mem, image->code_address, mem->cls->code_end - image->code_address);
@@ -89,7 +89,7 @@ void mem_touch(const Program *program, uint32_t tile, TileMem *mem)
     return;
   }
   mem->bytes = base_zeroed(mem_compact_bytes(mem->cls), 1);
-  mem->full = mem->lent = false;
+  mem->full = mem->lent = mem->shared = false;
   mem_initialise(program, tile, mem->bytes);
 }
 
@@ -102,7 +102,15 @@ void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *byte
   mem->bytes = bytes;
   mem->full = false;
   mem->lent = true;
-  mem_initialise(program, tile, bytes);
+  mem->shared = mem->cls->initial != NULL;
+  if (!mem->shared)
+    mem_initialise(program, tile, bytes);
+}
+
+void mem_unshare(TileMem *mem)
+{
+  memcpy(mem->bytes, mem->cls->initial, mem->cls->image->static_bytes);
+  mem->shared = false;
 }
 
 void mem_free(TileMem *mem)
@@ -110,20 +118,20 @@ void mem_free(TileMem *mem)
   if (!mem->lent)
     free(mem->bytes);
   mem->bytes = NULL;
-  mem->full = mem->lent = mem->tracked = false;
+  mem->full = mem->lent = mem->tracked = mem->shared = false;
 }
 
 static void mem_grow(TileMem *mem)
 {
   const ClassCode *cls = mem->cls;
   uint8_t *all = base_zeroed(PE_MEM_BYTES, 1);
-  memcpy(all, mem->bytes, cls->image->static_bytes);
+  memcpy(all, mem_static(mem), cls->image->static_bytes);
   memcpy(all + cls->stack_low, mem->bytes + cls->image->static_bytes, stack_bytes(cls));
   if (!mem->lent)
     free(mem->bytes);
   mem->bytes = all;
   mem->full = true;
-  mem->lent = false;
+  mem->lent = mem->shared = false;
 }
 
 MemBytes mem_bytes(const TileMem *mem)
@@ -147,14 +155,21 @@ static Place mem_place(const TileMem *mem, uint32_t address, uint32_t bytes)
   const ImageClass *image = mem->cls->image;
   uint64_t end = (uint64_t)address + bytes;
   if (end > PE_MEM_BYTES)
-    return (Place){PLACE_OUTSIDE, NULL};
+    return (Place){PLACE_OUTSIDE, 0};
   if (address < mem->cls->code_end && end > image->code_address)
-    return (Place){PLACE_CODE, NULL};
+    return (Place){PLACE_CODE, 0};
   if (mem->full || end <= image->static_bytes)
-    return (Place){PLACE_BYTES, mem->bytes + address};
+    return (Place){PLACE_BYTES, address};
   if (address >= mem->cls->stack_low && end <= image->stack_top)
-    return (Place){PLACE_BYTES, mem->bytes + image->static_bytes + (address - mem->cls->stack_low)};
-  return (Place){PLACE_ABSENT, NULL};
+    return (Place){PLACE_BYTES, image->static_bytes + (address - mem->cls->stack_low)};
+  return (Place){PLACE_ABSENT, 0};
+}
+
+/* What is to be read at a place of bytes. */
+static const uint8_t *bytes_at(const TileMem *mem, Place place)
+{
+  bool is_static = place.at < mem->cls->image->static_bytes;
+  return (is_static ? mem_static(mem) : mem->bytes) + place.at;
 }
 
 static uint8_t code_byte(const ClassCode *cls, uint32_t address)
@@ -172,7 +187,7 @@ static uint8_t any_byte(const TileMem *mem, uint32_t address)
 {
   Place place = mem_place(mem, address, 1);
   if (place.kind == PLACE_BYTES)
-    return *place.at;
+    return *bytes_at(mem, place);
   return place.kind == PLACE_CODE ? code_byte(mem->cls, address) : 0;
 }
 
@@ -188,7 +203,7 @@ static uint32_t load_bytes(const uint8_t *at, unsigned bytes)
 const uint8_t *mem_data(const TileMem *mem, uint32_t address, unsigned bytes)
 {
   Place place = mem_place(mem, address, bytes);
-  return place.kind == PLACE_BYTES && !mem->tracked ? place.at : NULL;
+  return place.kind == PLACE_BYTES && !mem->tracked ? bytes_at(mem, place) : NULL;
 }
 
 FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value)
@@ -201,13 +216,13 @@ FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_
   if (place.kind == PLACE_OUTSIDE)
     return FAULT_ADDRESS;
   if (place.kind == PLACE_BYTES)
-    *value = load_bytes(place.at, bytes);
+    *value = load_bytes(bytes_at(mem, place), bytes);
   for (unsigned i = 0; place.kind != PLACE_BYTES && i < bytes; i++)
     *value |= (uint32_t)any_byte(mem, address + i) << 8 * i;
   return mem->tracked && !is_written(mem, address, bytes) ? FAULT_UNWRITTEN : FAULT_COUNT;
 }
 
-/* A place that can be written; grows the memory if need be. */
+/* A place that can be written, in the tile's own bytes; grows the memory if need be. */
 static Place mem_writable(TileMem *mem, uint32_t address, uint32_t bytes)
 {
   Place place = mem_place(mem, address, bytes);
@@ -215,6 +230,8 @@ static Place mem_writable(TileMem *mem, uint32_t address, uint32_t bytes)
     mem_grow(mem);
     place = mem_place(mem, address, bytes);
   }
+  if (place.kind == PLACE_BYTES && place.at < mem->cls->image->static_bytes)
+    mem_own(mem);
   return place;
 }
 
@@ -229,7 +246,7 @@ FaultKind mem_store(TileMem *mem, uint32_t address, unsigned bytes, uint32_t val
   if (place.kind == PLACE_CODE)
     return FAULT_CODE_STORE;
   for (unsigned i = 0; i < bytes; i++)
-    place.at[i] = (uint8_t)(value >> 8 * i);
+    mem->bytes[place.at + i] = (uint8_t)(value >> 8 * i);
   mark_written(mem, address, bytes);
   return FAULT_COUNT;
 }
@@ -251,7 +268,8 @@ static void read_places(const TileMem *mem, uint32_t address, uint8_t *out, uint
   const ClassCode *cls = mem->cls;
   const ImageClass *image = cls->image;
   memset(out, 0, bytes);
-  copy_part(out, address, bytes, mem->bytes, 0, mem->full ? PE_MEM_BYTES : image->static_bytes);
+  copy_part(out, address, bytes, mem_static(mem), 0,
+            mem->full ? PE_MEM_BYTES : image->static_bytes);
   if (!mem->full)
     copy_part(out, address, bytes, mem->bytes + image->static_bytes, cls->stack_low,
               image->stack_top);
@@ -270,7 +288,7 @@ bool mem_host_read(const TileMem *mem, uint32_t address, void *to, uint32_t byte
   if (place.kind == PLACE_OUTSIDE)
     return false;
   if (place.kind == PLACE_BYTES) {
-    memcpy(out, place.at, bytes);
+    memcpy(out, bytes_at(mem, place), bytes);
     return true;
   }
   read_places(mem, address, out, bytes);
@@ -284,7 +302,7 @@ bool mem_host_write(TileMem *mem, uint32_t address, const void *from, uint32_t b
   Place place = mem_writable(mem, address, bytes);
   if (place.kind != PLACE_BYTES)
     return false;
-  memcpy(place.at, from, bytes);
+  memcpy(mem->bytes + place.at, from, bytes);
   mark_written(mem, address, bytes);
   return true;
 }

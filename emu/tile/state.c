@@ -98,12 +98,19 @@ static Tile bare_tile(const Tile *t)
   return bare;
 }
 
+static void state_put_memory(unsigned char **bytes, const TileMem *mem, uint32_t memory_bytes)
+{
+  uint32_t shared = mem->shared ? mem->cls->image->static_bytes : 0;
+  state_put(bytes, mem_static(mem), shared);
+  state_put(bytes, mem->bytes + shared, memory_bytes - shared);
+}
+
 void tile_save(const Tile *t, unsigned char **bytes)
 {
   TileParts parts = parts_of(t);
   Tile bare = bare_tile(t);
   state_put(bytes, &parts, sizeof parts);
-  state_put(bytes, t->mem.bytes, parts.memory_bytes);
+  state_put_memory(bytes, &t->mem, parts.memory_bytes);
   state_put(bytes, &bare, sizeof bare);
   state_put(bytes, t->dsrs.own, parts.n_dsrs * sizeof *t->dsrs.own);
   for (unsigned i = 0; i < TILE_THREADS; i++)
@@ -178,6 +185,7 @@ static bool is_sound_binding(const QueueBindings *b)
 
 static void restore_memory(TileMem *mem, const TileParts *parts, StateReader *in)
 {
+  mem_own(mem);
   if (parts->is_full && mem->bytes)
     mem_widen(mem);
   MemBytes own = mem_bytes(mem);

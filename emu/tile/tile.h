@@ -36,6 +36,7 @@ typedef struct {
 typedef struct {
   const ClassCode *cls;         /* NULL: only a router, without code and memory */
   uint8_t *bytes;               /* NULL until the tile first runs or is written */
+  bool shared;                  /* the static data are still cls->initial, not in `bytes` */
   bool full;
   bool lent;                    /* `bytes` belong to the caller of mem_lend */
   bool tracked;                 /* reads are checked: full, then one bit per byte: written */
@@ -45,8 +46,21 @@ typedef struct {
 uint32_t mem_compact_bytes(const ClassCode *cls);
 /* Makes the memory exist; idempotent. */
 void mem_touch(const Program *program, uint32_t tile, TileMem *mem);
-/* The same, in `bytes`: mem_compact_bytes of them, zeroed; they outlive the memory. */
+/* The same, in `bytes`: mem_compact_bytes of them, zeroed; they outlive the memory.  Tiles of a
+ * class share its static data until they first write to them. */
 void mem_lend(const Program *program, uint32_t tile, TileMem *mem, uint8_t *bytes);
+/* The static data, from address 0 on, to be read. */
+static inline const uint8_t *mem_static(const TileMem *mem)
+{
+  return __builtin_expect(mem->shared, 0) ? mem->cls->initial : mem->bytes;
+}
+/* `bytes` gets the static data, to be written. */
+void mem_unshare(TileMem *mem);
+static inline void mem_own(TileMem *mem)
+{
+  if (mem->shared)
+    mem_unshare(mem);
+}
 /* Little-endian access of 1, 2 or 4 bytes; FAULT_COUNT on success, else the fault kind.  The
  * memory must have been touched. */
 FaultKind mem_load(const TileMem *mem, uint32_t address, unsigned bytes, uint32_t *value);

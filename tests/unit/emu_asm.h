@@ -306,6 +306,17 @@ static inline void asm_variable(AsmClass *c, uint16_t address, uint16_t bytes)
   c->image.n_symbols = 1;
 }
 
+/* Tiles share the data of their class until they write, also if it is the class of one tile. */
+static inline void asm_share(Asm *a)
+{
+  for (uint32_t i = 0; i < a->image.n_classes; i++) {
+    ClassCode *cls = (ClassCode *)(uintptr_t)&a->program->classes[i];
+    uint8_t *bytes = arena_many(a->arena, uint8_t, cls->image->static_bytes + 1);
+    class_initialise(cls, bytes);
+    cls->initial = bytes;
+  }
+}
+
 /* Loads the program for an engine; events of `kinds` are collected. */
 static inline void asm_program(Asm *a, uint32_t kinds)
 {
@@ -335,6 +346,7 @@ static inline void asm_program(Asm *a, uint32_t kinds)
   a->program = program_load(&a->image, &a->timing, a->arena, &reason);
   if (!a->program)
     fail_msg("program_load: %s", reason);
+  asm_share(a);
   a->program->check_reads = a->check_reads;
   if (a->check_memory)
     program_check_memory(a->program);
