@@ -95,6 +95,36 @@ def test_a_variable_is_printed_whole(image):
     assert "the program exports no 'tables' [symbol_unknown]" in ran.err, ran.err
 
 
+def test_a_name_of_several_variables_is_refused(tmp_path):
+    """Each import of a file has variables of its own: the name alone does not say which."""
+    (tmp_path / "layout.csl").write_text("""layout {
+  @set_rectangle(2, 1);
+  @set_tile_code(0, 0, "one.csl", .{});
+  @set_tile_code(1, 0, "two.csl", .{});
+  @export_name("main", fn()void);
+}
+""")
+    (tmp_path / "part.csl").write_text("var count: u16 = 1; fn step() void { count += 1; }\n")
+    export = "comptime { @export_symbol(main); }\n"
+    (tmp_path / "one.csl").write_text(
+        'const a = @import_module("part.csl");\nfn main() void { a.step(); }\n' + export)
+    (tmp_path / "two.csl").write_text(
+        'const b = @import_module("part.csl");\nconst c = @import_module("part.csl");\n'
+        'fn main() void { b.step(); c.step(); c.step(); }\n' + export)
+    image = tmp_path / "p.bin"
+    harness.compile(tmp_path / "layout.csl", image)
+    assert harness.emu(image, "--launch=main", "--print=count@0,0,1,1").out == "count@0,0: 2\n"
+    refused = harness.emu(image, "--launch=main", "--print=count", expect=1)
+    assert refused.out == "" and "[symbol_choices]" in refused.err
+    names = re.search(r"several variables of tile 1,0 have the name 'count': (\S+), (\S+) ",
+                      refused.err).groups()
+    printed = harness.emu(image, "--launch=main", *(f"--print={n}@1,0,1,1" for n in names)).out
+    assert sorted(re.findall(r": (\d+)$", printed, re.M)) == ["2", "3"]
+    absent = ({"b", "c"} - {n.partition(".")[0] for n in names}).pop()
+    told = harness.emu(image, f"--print={absent}.count", expect=1).err
+    assert "[variable_of_import]" in told and "by the name of the file: part.count" in told
+
+
 def test_pointers_are_shown_with_what_they_point_to(image):
     ran = harness.emu(image(), "--launch=main(2)", "--print=ptr@1,0,1,1")
     assert re.fullmatch(r"ptr@1,0: 0x[0-9a-f]{4} \(&result\)\n", ran.out)

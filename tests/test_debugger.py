@@ -623,3 +623,77 @@ def test_a_word_that_cannot_be_written_says_why(session):
                           "--launch=main(2)")
     assert out[0] == "P0.0: cannot write 0xfffe: it lies outside the tile's memory\n"
     assert out[3] == "the past cannot change; 'goto' leads to the present\n"
+
+
+MODULES_LAYOUT = """layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }
+"""
+COUNTER = """param start: u16;
+var count: u16 = start;
+var past = @zeros([3]u16);
+fn bump() void { past[0] = count; count += 1; }
+"""
+MODULES_PE = """const left = @import_module("counter.csl", .{ .start = 10 });
+const right = @import_module("counter.csl", .{ .start = 20 });
+const many = .{ .up = @import_module("counter.csl", .{ .start = 30 }),
+                .down = @import_module("counter.csl", .{ .start = 40 }) };
+const other = @import_module("other.csl");
+task main() void {
+  right.past[2] = 7;
+  left.bump(); right.bump(); many.up.bump(); many.down.bump(); other.touch();
+}
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}
+"""
+OTHER = """var count: u16 = 77;
+fn touch() void { count += 1; }
+"""
+
+
+@pytest.fixture
+def modules(session):
+    """Four imports of one file, and one of another with a variable of the same name."""
+    (session.folder / "counter.csl").write_text(COUNTER)
+    (session.folder / "other.csl").write_text(OTHER)
+    session.compile(MODULES_LAYOUT, MODULES_PE)
+    return session
+
+
+def test_each_import_of_a_file_has_its_own_names(modules, engine):
+    """All variables of an import have the same name in front of their own: the file's, or the
+    constant's if another import has the file's."""
+    out = modules.answers(["continue", "info globals"], engine)[1]
+    values = dict(re.findall(r"^(\S+) = (.*)$", out, re.M))
+    imports = {}
+    for name, value in values.items():
+        imports.setdefault(name.rpartition(".")[0], {})[name.rpartition(".")[2]] = value
+    assert imports.pop("other") == {"count": "78"}
+    assert {"left", "right", "many"} & set(imports) and len(imports) == 4
+    counts = {members["count"]: members["past"] for members in imports.values()}
+    assert counts == {"11": "{ 10, 0, 0 }", "21": "{ 20, 0, 7 }", "31": "{ 30, 0, 0 }",
+                      "41": "{ 40, 0, 0 }"}
+    out = modules.answers(["continue"] + [f"print {name}" for name in values], engine)[1:]
+    assert out == [f"{name} = {value}\n" for name, value in values.items()]
+
+
+def test_a_name_of_several_modules_is_not_taken_for_the_first(modules, engine):
+    out = modules.answers(["print count", "print past[0]", "break main if count == 3", "continue"],
+                          engine)
+    assert out[0].startswith("several variables have the name 'count': ")
+    assert "other.count" in out[0] and "counter.count" in out[0]
+    assert out[1].startswith("several variables have the name 'past': ")
+    assert "other" not in out[1]
+    assert "several variables have the name 'count'" in out[3]
+
+
+def test_the_name_of_an_import_leads_to_that_of_its_variables(modules, engine):
+    """A program calls an import by its constant, the debugger by its file."""
+    names = {line.partition(" ")[0] for line in
+             modules.answers(["info globals"], engine)[0].splitlines()}
+    constant = next(name for name in ("left", "right") if f"{name}.count" not in names)
+    out = modules.answers([f"print {constant}.count", f"print {constant}.counter"], engine)
+    assert out[0].startswith(f"there is no '{constant}' here; variables of imports go by the name "
+                             "of the file: ")
+    assert "counter.count" in out[0]
+    assert "parameters and constants have no place in a tile" in out[1]

@@ -306,6 +306,12 @@ static bool find_name(EvalContext *e, const char *name, EvalValue *v)
   const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
   if (!s)
     return name_is_elsewhere(e, name);
+  char *choices = class_name_choices(cls->image, name);
+  if (choices) {
+    set_why(e, "several variables have the name '%s': %s", name, choices);
+    free(choices);
+    return false;
+  }
   if (s->is_code) {
     *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
     return true;
@@ -542,6 +548,24 @@ static bool read_number(Reader *r, EvalValue *v)
   return true;
 }
 
+static bool is_whole_name(const ClassCode *cls, const char *name)
+{
+  const ImageSymbol *s = class_symbol(cls->image, name);
+  return s && strcmp(s->name, name) == 0;
+}
+
+/* The part of a name behind a dot: a name, or the number of one of several of that name. */
+static bool take_part(Reader *r, char part[NAME_TEXT])
+{
+  size_t digits = strspn(r->at, "0123456789");
+  if (!digits || digits >= NAME_TEXT)
+    return read_name(r, part);
+  memcpy(part, r->at, digits);
+  part[digits] = 0;
+  r->at += digits;
+  return true;
+}
+
 /* "module.name" is one name where the tile has such a symbol. */
 static void extend_name(Reader *r, char name[NAME_TEXT])
 {
@@ -550,15 +574,38 @@ static void extend_name(Reader *r, char name[NAME_TEXT])
   Reader ahead = *r;
   EvalValue v;
   bool known;
+  if (!cls || find_local(r->e, name, &v, &known) || known)
+    return;
+  while (take_text(&ahead, ".") && take_part(&ahead, next)) {
+    snprintf(longer, sizeof longer, "%s.%s", name, next);
+    size_t length = strlen(longer);
+    bool is_number = isdigit((unsigned char)*next);
+    if (length >= NAME_TEXT || !is_whole_name(cls, longer) ||
+        (!is_number && is_whole_name(cls, name)))
+      return;
+    memcpy(name, longer, length + 1);
+    *r = ahead;
+  }
+}
+
+/* A program calls an import by its constant, symbols by their file: `why` says which ones
+ * "name.member" may mean, if any. */
+static void explain_import_name(const Reader *r, const char *name)
+{
+  const ClassCode *cls = class_of(r->e);
+  char member[NAME_TEXT];
+  Reader ahead = *r;
+  EvalValue v;
+  bool known;
+  unsigned count = 0;
   if (!cls || find_local(r->e, name, &v, &known) || known || class_symbol(cls->image, name) ||
-      !take_text(&ahead, ".") || !read_name(&ahead, next))
+      !take_text(&ahead, ".") || !read_name(&ahead, member))
     return;
-  snprintf(longer, sizeof longer, "%s.%s", name, next);
-  size_t length = strlen(longer);
-  if (!class_symbol(cls->image, longer) || length >= NAME_TEXT)
-    return;
-  memcpy(name, longer, length + 1);
-  *r = ahead;
+  char *names = class_variables_named(cls->image, member, &count);
+  if (count)
+    set_why(r->e, "there is no '%s' here; variables of imports go by the name of the file: %s",
+            name, names);
+  free(names);
 }
 
 static bool read_primary(Reader *r, EvalValue *v)
@@ -585,7 +632,10 @@ static bool read_primary(Reader *r, EvalValue *v)
     return true;
   }
   extend_name(r, name);
-  return find_name(r->e, name, v);
+  if (find_name(r->e, name, v))
+    return true;
+  explain_import_name(r, name);
+  return false;
 }
 
 static bool read_indices(Reader *r, EvalValue *v)

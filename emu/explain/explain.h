@@ -118,6 +118,11 @@ void variable_print(const ValueStyle *style, const DebugType *type, const uint8_
                     FILE *out);
 /* A symbol by its name with or without that of its module; NULL: there is none. */
 const ImageSymbol *class_symbol(const ImageClass *cls, const char *name);
+/* The whole names of the variables that have this one behind that of their module, "a.v, b.v"; to
+ * be freed. */
+char *class_variables_named(const ImageClass *cls, const char *name, unsigned *count);
+/* The same if `name` alone does not say which of several variables is meant; else NULL. */
+char *class_name_choices(const ImageClass *cls, const char *name);
 /* The type of the class' symbol with this number; NULL: not known. */
 const DebugType *variable_type(const Image *image, const ImageClass *cls, uint32_t symbol);
 

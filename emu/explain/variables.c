@@ -2,6 +2,7 @@
 #include "emu/explain/explain.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -188,15 +189,50 @@ const DebugType *variable_type(const Image *image, const ImageClass *cls, uint32
   return symbol < cls->n_symbol_types ? image_debug_type(image, cls->symbol_types[symbol]) : NULL;
 }
 
+/* The part of a symbol's name that is its own. */
+static const char *own_name(const char *full)
+{
+  const char *dot = strrchr(full, '.');
+  return dot ? dot + 1 : full;
+}
+
 const ImageSymbol *class_symbol(const ImageClass *cls, const char *name)
 {
   const ImageSymbol *found = NULL;
   for (uint32_t i = 0; i < cls->n_symbols; i++) {
-    const char *full = cls->symbols[i].name, *dot = strrchr(full, '.');
+    const char *full = cls->symbols[i].name;
     if (strcmp(full, name) == 0)
       return &cls->symbols[i];
-    if (dot && strcmp(dot + 1, name) == 0 && !found)
+    if (strcmp(own_name(full), name) == 0 && !found)
       found = &cls->symbols[i];
   }
   return found;
+}
+
+char *class_variables_named(const ImageClass *cls, const char *name, unsigned *count)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = base_text_open(&text, &size);
+  *count = 0;
+  for (uint32_t i = 0; i < cls->n_symbols; i++) {
+    const ImageSymbol *s = &cls->symbols[i];
+    if (!s->is_code && *s->name != '<' && strcmp(own_name(s->name), name) == 0)
+      fprintf(out, "%s%s", (*count)++ ? ", " : "", s->name);
+  }
+  base_text_close(out, &text);
+  return text;
+}
+
+char *class_name_choices(const ImageClass *cls, const char *name)
+{
+  unsigned count = 0;
+  const ImageSymbol *found = class_symbol(cls, name);
+  if (!found || strcmp(found->name, name) == 0)
+    return NULL;
+  char *text = class_variables_named(cls, name, &count);
+  if (count > 1)
+    return text;
+  free(text);
+  return NULL;
 }

@@ -490,6 +490,27 @@ static const ImageSymbol *find_variable(const HostSession *s, uint32_t tile, con
              ? symbol : NULL;
 }
 
+/* A program calls an import by its constant, symbols by their file: is "constant.member" such a
+ * name?  After reporting. */
+static bool is_import_name(Parse *p, const char *name)
+{
+  const Program *program = session_program(p->session);
+  const char *member = strrchr(name, '.');
+  bool found = false;
+  for (uint32_t tile = 0; member && !found && tile < program->n_tiles; tile++) {
+    const ClassCode *cls = program_class(program, tile);
+    unsigned count = 0;
+    char *names = cls ? class_variables_named(cls->image, member + 1, &count) : NULL;
+    found = count > 0;
+    if (found)
+      diag_variable_of_import(p->diags, HOST_NOWHERE, name, names);
+    free(names);
+  }
+  if (found)
+    session_usage(p->session);
+  return found;
+}
+
 /* A name that is not exported may be a variable of a program, printed by its type. */
 static bool parse_variable(Parse *p, const Pieces *pieces, bool *found)
 {
@@ -500,9 +521,21 @@ static bool parse_variable(Parse *p, const Pieces *pieces, bool *found)
   if (!set_region(p, pieces->region, print_form))
     return false;
   uint32_t tile;
+  const ClassCode *last = NULL;
   HostTiles tiles = host_tiles(&p->action->region);
-  while (!*found && host_tiles_next(&tiles, program, &tile))
-    *found = find_variable(p->session, tile, pieces->name) != NULL;
+  while (host_tiles_next(&tiles, program, &tile)) {
+    const ClassCode *cls = program_class(program, tile);
+    if (cls == last)
+      continue;
+    last = cls;
+    if (!find_variable(p->session, tile, pieces->name))
+      continue;
+    if (!session_name_is_clear(p->session, tile, pieces->name))
+      return *found = false;
+    *found = true;
+  }
+  if (!*found && is_import_name(p, pieces->name))
+    return false;
   if (*found && pieces->count) {
     diag_variable_count(p->diags, HOST_NOWHERE, pieces->name);
     session_usage(p->session);

@@ -105,6 +105,8 @@ const WseError *session_error(const HostSession *session);
 Diags *session_diags(HostSession *session);
 /* After a diag_...(session_diags(s), HOST_NOWHERE, ...): makes it the session's error. */
 WseStatus session_usage(HostSession *session);
+/* The name does not stand for several variables of the tile, or false after reporting. */
+bool session_name_is_clear(HostSession *session, uint32_t tile, const char *name);
 /* The same for a warning: it goes where the options say. */
 void session_warn(HostSession *session);
 /* Warns if the bytes from where the export points do not all lie in its variable. */

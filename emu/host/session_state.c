@@ -320,12 +320,25 @@ static void note_near_symbol(HostSession *s, const ImageClass *image, const char
   free(names);
 }
 
+bool session_name_is_clear(HostSession *s, uint32_t tile, const char *name)
+{
+  const ClassCode *cls = program_class(s->program, tile);
+  char *choices = cls ? class_name_choices(cls->image, name) : NULL;
+  if (!choices)
+    return true;
+  diag_symbol_choices(s->diags, HOST_NOWHERE, program_x(s->program, tile),
+                      program_y(s->program, tile), name, choices);
+  free(choices);
+  session_usage(s);
+  return false;
+}
+
 const ImageSymbol *session_symbol(HostSession *s, uint32_t tile, const char *name)
 {
   const ClassCode *cls = program_class(s->program, tile);
   const ImageSymbol *symbol = cls ? class_symbol(cls->image, name) : NULL;
   if (symbol)
-    return symbol;
+    return session_name_is_clear(s, tile, name) ? symbol : NULL;
   uint32_t x = program_x(s->program, tile), y = program_y(s->program, tile);
   if (cls) {
     diag_symbol_not_in_tile(s->diags, HOST_NOWHERE, x, y, name);

@@ -82,7 +82,8 @@ typedef struct { uint32_t n, size; Pair *at; } PairMap;
 /* An imported file with its parameters bound; each @import_module makes a new one. */
 typedef struct {
   const Ast *ast;
-  StrId path;              /* as imported, for symbol names */
+  StrId path;              /* as imported */
+  StrId label;             /* in front of the names of its symbols; raw 0: none has needed it */
   uint32_t parent;         /* importing instance; IR_NO_ID for the main file */
   Span imported_at;
   PoolId params;           /* struct value bound to it, or POOL_NONE */

@@ -7,9 +7,9 @@
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* "memcpy" of "<memcpy/memcpy>" and "../lib/memcpy.csl". */
-static const char *module_stem(Sema *s, uint32_t module)
+static const char *module_stem(Sema *s, const ModuleInstance *m)
 {
-  const char *path = sema_text(s, s->modules[module].path);
+  const char *path = sema_text(s, m->path);
   const char *slash = strrchr(path, '/');
   const char *start = slash != NULL ? slash + 1 : path[0] == '<' ? path + 1 : path;
   size_t n = strcspn(start, ".>");
@@ -21,12 +21,50 @@ static const char *module_stem(Sema *s, uint32_t module)
   return stem;
 }
 
+/* The declaration of the importing file that the import stands in, or NULL. */
+static const Decl *importing_decl(Sema *s, const ModuleInstance *m)
+{
+  const Decl *decls = s->modules[m->parent].decls;
+  for (size_t i = 0; i < arrlenu(decls); i++) {
+    Span all = decls[i].node->span;
+    if (m->imported_at.off >= all.off && m->imported_at.off < all.off + all.len)
+      return &decls[i];
+  }
+  return NULL;
+}
+
+static bool label_is_free(Sema *s, StrId label)
+{
+  for (size_t i = 0; i < arrlenu(s->modules); i++)
+    if (str_eq(s->modules[i].label, label))
+      return false;
+  return true;
+}
+
+/* The first import of a file has the file's name, another one the name of the declaration that it
+ * stands in, and the next of the same declaration a number. */
+static const char *module_label(Sema *s, uint32_t module)
+{
+  ModuleInstance *m = &s->modules[module];
+  if (!str_is_none(m->label))
+    return sema_text(s, m->label);
+  const char *stem = module_stem(s, m);
+  StrId label = str_intern_z(s->session->names, stem);
+  const Decl *importing = label_is_free(s, label) ? NULL : importing_decl(s, m);
+  if (importing != NULL)
+    label = importing->name;
+  for (unsigned n = 2; !label_is_free(s, label); n++)
+    label = str_intern_z(s->session->names, arena_printf(s->arena, "%s_%u", stem, n));
+  m->label = label;
+  return sema_text(s, label);
+}
+
 /* Names of the main file stand alone, others after their module's; a number makes them unique. */
 static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
 {
   const char *text = sema_text(s, name);
   if (s->modules[module].parent != IR_NO_ID)
-    text = arena_printf(s->arena, "%s.%s", module_stem(s, module), text);
+    text = arena_printf(s->arena, "%s.%s", module_label(s, module), text);
   StrId id = str_intern_z(s->session->names, text);
   uint32_t n = 0;
   bool is_taken = pair_get(&s->own->ir_names, id.raw, &n);
