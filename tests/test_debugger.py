@@ -697,3 +697,19 @@ def test_the_name_of_an_import_leads_to_that_of_its_variables(modules, engine):
                              "of the file: ")
     assert "counter.count" in out[0]
     assert "parameters and constants have no place in a tile" in out[1]
+
+
+def test_list_shows_other_files_and_functions(modules, engine):
+    """FILE:LINE and FUNCTION name places as they do for `break`; without code, too."""
+    out = modules.answers(["list counter.csl:1", "list other.csl:2", "list touch", "list bump",
+                           "list nothing.csl:3", "list nowhere", "list counter.csl:x",
+                           f"list counter.csl:{2 ** 70}"], engine)
+    first = COUNTER.splitlines()[0]
+    assert out[0].startswith(f"->   1  {first}\n")
+    assert f"->   2  {OTHER.splitlines()[1]}\n" in out[1]
+    assert f"->   2  {OTHER.splitlines()[1]}\n" in out[2]
+    assert f"->   4  {COUNTER.splitlines()[3]}\n" in out[3]
+    assert out[4] == "no code of the program comes from 'nothing.csl'\n"
+    assert out[5] == "no tile has a function 'nowhere'\n"
+    assert out[6] == "no tile has a function 'counter.csl:x'\n"
+    assert out[7] == f"'{2 ** 70}' has more than 64 bits\n"

@@ -456,7 +456,9 @@ static void run_list(Debugger *d, const char *rest)
   bool has_place = frames.n && *frames.all[d->frame].file;
   const char *file = has_place ? frames.all[d->frame].file : cls ? cls->image->source : "";
   uint64_t line;
-  if (read_count(d, rest, &line, has_place ? frames.all[d->frame].line : 1))
+  bool is_elsewhere = strchr(rest, ':') || isalpha((unsigned char)*rest) || *rest == '_';
+  if (is_elsewhere ? stops_find_source(d, rest, &file, &line)
+                   : read_count(d, rest, &line, has_place ? frames.all[d->frame].line : 1))
     print_lines(d, file, line);
 }
 
@@ -656,7 +658,7 @@ static const Command commands[] = {
   {"set", NULL, run_set, "[var] PLACE = VALUE, in the present only"},
   {"memory", "x", run_memory, "[read] ADDRESS [BYTES]; read --address=A [--length=WORDS]; "
    "write --address=A --value=WORD"},
-  {"list", "l", run_list, "[LINE] source"},
+  {"list", "l", run_list, "[LINE, FILE:LINE or FUNCTION] source"},
   {"disassemble", "dis", run_disassemble, "[ADDRESS] instructions"},
   {"info", "i", run_info, "breakpoints, locals, args, globals, registers, dsrs, tile, tiles"},
   {"register", NULL, run_register, "the tile's registers"},

@@ -76,6 +76,9 @@ Break *stops_add_text(Debugger *d, BreakKind kind, const char *text);
 bool stops_parse_region(Debugger *d, const char *text, uint32_t region[4]);
 /* NULL: there is none with this number. */
 Break *stops_find(const Debugger *d, unsigned number);
+/* The source that FILE:LINE or FUNCTION names, without code at the line, too; false after
+ * reporting. */
+bool stops_find_source(Debugger *d, const char *place, const char **file, uint64_t *line);
 /* A line for each breakpoint. */
 void stops_print(Debugger *d);
 /* The number of the breakpoint that the event hits and that stops, or 0.  If there are several, the

@@ -250,20 +250,30 @@ static const char *current_file(const Debugger *d)
   return cls ? cls->image->source : "";
 }
 
+/* The line of FILE:LINE or LINE, as text, and FILE, to be freed; NULL: the place is no such one. */
+static const char *line_of_place(const Debugger *d, const char *place, char **file)
+{
+  const char *colon = strrchr(place, ':');
+  const char *number = colon ? colon + 1 : place;
+  size_t digits = strspn(number, "0123456789");
+  if (!digits || number[digits])
+    return NULL;
+  *file = colon ? base_print("%.*s", (int)(colon - place), place)
+                : base_print("%s", current_file(d));
+  return number;
+}
+
 static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
 {
   const Image *image = d->program->image;
   const char *place = spec->place;
-  const char *colon = strrchr(place, ':');
-  size_t digits = strspn(colon ? colon + 1 : place, "0123456789");
-  bool is_line = digits && !(colon ? colon + 1 : place)[digits];
+  char *file = NULL;
+  const char *number = *place == '*' ? NULL : line_of_place(d, place, &file);
   if (*place == '*') {
     add_address(b, d->program, spec);
-  } else if (is_line) {
-    unsigned long long number = strtoull(colon ? colon + 1 : place, NULL, 10);
-    uint32_t line = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
-    char *file = colon ? base_print("%.*s", (int)(colon - place), place)
-                       : base_print("%s", current_file(d));
+  } else if (number) {
+    unsigned long long asked = strtoull(number, NULL, 10);
+    uint32_t line = asked < UINT32_MAX ? (uint32_t)asked : UINT32_MAX;
     b->asked_line = line;
     b->line = line_with_code(image, file, line);
     if (b->line)
@@ -281,6 +291,50 @@ static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
                                          : "no tile has a function '%s'",
                         *place == '*' ? place + 1 : place);
   return b;
+}
+
+static bool find_source(Debugger *d, const char *name, const char **file)
+{
+  const Image *image = d->program->image;
+  for (uint32_t i = 0; i < image->n_files; i++)
+    if (file_is_named(image->files[i], name)) {
+      *file = image->files[i];
+      return true;
+    }
+  refuse_break(d, "no code of the program comes from '%s'", name);
+  return false;
+}
+
+bool stops_find_source(Debugger *d, const char *place, const char **file, uint64_t *line)
+{
+  char *name = NULL;
+  const char *number = line_of_place(d, place, &name);
+  if (number) {
+    bool fits = evaluate_number(number, UINT64_MAX, line);
+    if (!fits)
+      refuse_break(d, "'%s' has more than 64 bits", number);
+    bool found = fits && find_source(d, name, file);
+    free(name);
+    return found;
+  }
+  const Image *image = d->program->image;
+  Break b = {0};
+  add_function(&b, image, place);
+  bool found = arrlenu(b.places) > 0;
+  if (found) {
+    const ImageClass *cls = &image->classes[b.places[0].cls];
+    const ImageLine *row = image_line_at(cls, b.places[0].pc);
+    RowFrame f = row ? row_frame(cls, row) : (RowFrame){0};
+    while (row && f.number < b.places[0].frame && row_frame_out(&f))
+      ;
+    found = row && f.file < image->n_files;
+    *file = found ? image->files[f.file] : "";
+    *line = f.line;
+  }
+  arrfree(b.places);
+  if (!found)
+    refuse_break(d, "no tile has a function '%s'", place);
+  return found;
 }
 
 /* ---- the other kinds ----------------------------------------------------------------------- */
