@@ -391,11 +391,33 @@ static CutMessage find_unsent_message(Analysis *a, uint32_t root)
   return found;
 }
 
+/* The only thread of the cycle sends, and the route leads its words back into the tile. */
+static CutMessage find_returning_message(Analysis *a, uint32_t root)
+{
+  CutMessage found = {.kind = CUT_NONE};
+  unsigned threads = 0;
+  uint32_t n = root;
+  do {
+    Unit unit = a->nodes[n].unit, next = a->nodes[a->nodes[n].next].unit;
+    Unit third = a->nodes[a->nodes[a->nodes[n].next].next].unit;
+    threads += unit.kind == UNIT_THREAD;
+    if (unit.kind == UNIT_OUTPUT && next.kind == UNIT_ROUTER && third.kind == UNIT_INPUT &&
+        unit.tile == next.tile && next.tile == third.tile) {
+      found.kind = CUT_BACK_TO_ITSELF;
+      found.sender = next;
+    }
+    n = a->nodes[n].next;
+  } while (n != root);
+  return threads == 1 ? found : (CutMessage){.kind = CUT_NONE};
+}
+
 static CutMessage find_cut_message(Analysis *a, uint32_t root)
 {
   if (a->nodes[root].unit.kind == UNIT_END)
     return (CutMessage){.kind = CUT_NONE};
-  CutMessage found = find_short_message(a, root);
+  CutMessage found = find_returning_message(a, root);
+  if (!found.kind)
+    found = find_short_message(a, root);
   if (!found.kind)
     found = find_long_message(a, root);
   return found.kind ? found : find_unsent_message(a, root);

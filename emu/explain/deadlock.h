@@ -64,9 +64,10 @@ typedef struct {
 } Unit;
 
 /* In a cycle of waits, a message for which sender and reader have different lengths.  Or one from
- * the only thread of the cycle to itself. */
+ * the only thread of the cycle to itself: it waits for what it does not send, or it does not take
+ * what it sends. */
 typedef struct {
-  enum { CUT_NONE, CUT_BY_SENDER, CUT_BY_READER, CUT_TO_ITSELF } kind;
+  enum { CUT_NONE, CUT_BY_SENDER, CUT_BY_READER, CUT_TO_ITSELF, CUT_BACK_TO_ITSELF } kind;
   Unit reader;                  /* the thread, or the input queue that it has read in part */
   Unit sender;                  /* the color on which the sender has stopped, or its thread */
   bool all_receive;             /* CUT_NONE: each thread waits for what another would send */

@@ -138,6 +138,9 @@ const char *cycle_help(const Report *r, const CutMessage *cut)
   case CUT_TO_ITSELF:
     return "see why it has not sent: a condition may not hold, or what sends comes after the wait; "
            "else correct the route, which takes the color from the tile's own ramp";
+  case CUT_BACK_TO_ITSELF:
+    return "leave RAMP out of the .tx where it sends (a switch position that does not name the .tx "
+           "has that of the position before), or receive what comes back while it sends";
   case CUT_NONE: default:
     if (cut->all_receive)
       return "let one of them send before it receives, or start its receive with .async; each has "

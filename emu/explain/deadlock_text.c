@@ -218,12 +218,26 @@ static void print_message_to_itself(Report *r, Unit sender)
   print_last_sends(r, sender);
 }
 
+static void print_returning_message(Report *r, Unit router)
+{
+  unsigned position = report_look(r, router.tile)->colors[router.index].position;
+  fprintf(r->out, "the route of ");
+  report_color(r, router.tile, router.index);
+  fprintf(r->out, " at ");
+  report_tile(r, router.tile);
+  fprintf(r->out, " hands words of the tile back to it");
+  if (position > 0)
+    fprintf(r->out, " in switch position %u", position);
+}
+
 void cut_message_print(Report *r, const CutMessage *cut)
 {
   if (cut->kind == CUT_BY_SENDER)
     print_short_message(r, cut->reader, cut->sender);
   else if (cut->kind == CUT_BY_READER)
     print_long_message(r, cut->reader, cut->sender);
+  else if (cut->kind == CUT_BACK_TO_ITSELF)
+    print_returning_message(r, cut->sender);
   else
     print_message_to_itself(r, cut->sender);
 }
