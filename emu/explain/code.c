@@ -144,6 +144,18 @@ static bool vec_activates(const ClassCode *cls, const Insn *insn, unsigned id, b
   return false;
 }
 
+bool insn_activates_at_end(const ClassCode *cls, const Insn *insn, unsigned id)
+{
+  const VecOperand *operands[] = {&insn->vec.dest, &insn->vec.src0, &insn->vec.src1};
+  Descriptor desc;
+  bool unknown = false;
+  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++)
+    if (operand_descriptor(cls, insn, operands[i], &desc, &unknown) &&
+        is_activation(desc.done, id))
+      return true;
+  return false;
+}
+
 static bool sets_action(const Insn *insn)
 {
   return insn->op == OP_dsrset && (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL);

@@ -129,6 +129,16 @@ const ImageTask *missed_unblocker(Report *report, uint32_t tile, unsigned id, ui
 unsigned position_that_opens(Report *report, Unit closed, bool inputs, PortMask *ports);
 /* Whether a full FIFO (or an empty one) ended the operation before its last element. */
 bool is_cut_by_fifo(Report *report, uint32_t tile, QueueUse use, bool push);
+enum { MOST_STARTS = 3 };
+/* A line that would activate a task. */
+typedef struct {
+  uint16_t pc;
+  bool is_operation;            /* in the background, by its end; else by @activate */
+  char text[256];
+} StartPlace;
+/* Where the tile's code has @activate for the task; if nowhere, the operations whose end activates
+ * it, unless one of them is running.  How many, at most MOST_STARTS. */
+unsigned unrun_starts(Report *report, uint32_t tile, unsigned id, StartPlace places[MOST_STARTS]);
 /* The tile has sent on the color of what stands in its input queue, by a route that leads back to
  * it, and has never read that queue. */
 bool sends_to_own_ramp(Report *report, Unit end, Unit *color);

@@ -2,6 +2,8 @@
 #include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
+#include <string.h>
+
 unsigned position_that_opens(Report *r, Unit closed, bool inputs, PortMask *ports)
 {
   const InspectColor *state = &report_look(r, closed.tile)->colors[closed.index];
@@ -20,6 +22,47 @@ bool is_cut_by_fifo(Report *r, uint32_t tile, QueueUse use, bool push)
   const TileRecord *record = report_look(r, tile)->record;
   return use.elements && record->fifo_left && record->fifo_ended >> push & 1 &&
          record->fifo[push].pc == use.pc;
+}
+
+/* Lines of the class with such an instruction, at most MOST_STARTS. */
+static unsigned places_of(const Report *r, uint32_t tile, InsnQuestion *question, unsigned id,
+                          StartPlace places[MOST_STARTS])
+{
+  const ClassCode *cls = program_class(r->program, tile);
+  unsigned n = 0;
+  for (uint32_t i = 0; i < cls->n_insns && n < MOST_STARTS; i++) {
+    if (!question(cls, &cls->insns[i], id))
+      continue;
+    StartPlace *place = &places[n];
+    bool is_new = true;
+    *place = (StartPlace){.pc = cls->pc_of[i], .is_operation = cls->insns[i].op == OP_vec};
+    program_location(r->program, tile, place->pc, place->text, sizeof place->text);
+    for (unsigned k = 0; k < n; k++)
+      is_new &= strcmp(places[k].text, place->text) != 0;
+    n += is_new;
+  }
+  return n;
+}
+
+static bool is_running(Report *r, uint32_t tile, uint16_t pc)
+{
+  const InspectTile *t = report_look(r, tile);
+  for (unsigned i = 0; i < ARRAY_COUNT(t->threads); i++)
+    if (t->threads[i].state == THREAD_VECTOR && t->threads[i].run->pc == pc)
+      return true;
+  return false;
+}
+
+unsigned unrun_starts(Report *r, uint32_t tile, unsigned id, StartPlace places[MOST_STARTS])
+{
+  unsigned n = places_of(r, tile, insn_activates, id, places);
+  if (n)
+    return n;
+  n = places_of(r, tile, insn_activates_at_end, id, places);
+  for (unsigned i = 0; i < n; i++)
+    if (is_running(r, tile, places[i].pc))
+      return 0;
+  return n;
 }
 
 bool sends_to_own_ramp(Report *r, Unit end, Unit *color)

@@ -6,6 +6,7 @@
 static const char *start_help(Report *r, const Unit *end)
 {
   const ImageTask *task = &program_class(r->program, end->tile)->image->tasks[end->index];
+  StartPlace places[MOST_STARTS];
   switch (task->kind) {
   case TASK_CONTROL:
     return "send a control wavelet: the fabout_dsd needs .control, and the wavelet the task's "
@@ -27,6 +28,9 @@ static const char *start_help(Report *r, const Unit *end)
       return "see why that @activate has not run: a condition before it may not hold, such as of a "
              "counter; or activate the task with .activate of the operation that has to end before "
              "it";
+    if (unrun_starts(r, end->tile, task->id, places))
+      return "see why it has not run: a condition before it may not hold, such as of a counter, or "
+             "a word that leads to it has not come";
     return "activate the task: with @activate, or with .activate of the operation that has to end "
            "before it";
   }

@@ -97,37 +97,15 @@ static bool print_last_sends(Report *r, Unit at)
   return sent;
 }
 
-enum { MOST_ACTIVATES = 3 };
-typedef struct { uint16_t pc; char text[256]; } ActivatePlace;
-
-/* Lines with an @activate of the task: how many, at most MOST_ACTIVATES. */
-static unsigned activate_places(const Report *r, uint32_t tile, unsigned id,
-                                ActivatePlace places[MOST_ACTIVATES])
-{
-  const ClassCode *cls = program_class(r->program, tile);
-  unsigned n = 0;
-  for (uint32_t i = 0; i < cls->n_insns && n < MOST_ACTIVATES; i++) {
-    if (!insn_activates(cls, &cls->insns[i], id))
-      continue;
-    ActivatePlace *place = &places[n];
-    bool is_new = true;
-    place->pc = cls->pc_of[i];
-    program_location(r->program, tile, place->pc, place->text, sizeof place->text);
-    for (unsigned k = 0; k < n; k++)
-      is_new &= strcmp(places[k].text, place->text) != 0;
-    n += is_new;
-  }
-  return n;
-}
-
 /* A condition before it has not held. */
-static void print_unrun_activate(Report *r, uint32_t tile, const ImageTask *task)
+static void print_unrun_start(Report *r, uint32_t tile, const ImageTask *task)
 {
-  ActivatePlace places[MOST_ACTIVATES];
-  unsigned n = activate_places(r, tile, task->id, places);
+  StartPlace places[MOST_STARTS];
+  unsigned n = unrun_starts(r, tile, task->id, places);
   if (n == 0)
     return;
-  fprintf(r->out, n == 1 ? " (the @activate" : " (the @activates");
+  fprintf(r->out, " (the %s%s", places[0].is_operation ? "operation" : "@activate",
+          n == 1 ? "" : "s");
   for (unsigned i = 0; i < n; i++) {
     fprintf(r->out, i == 0 ? "" : i + 1 == n ? " and" : ",");
     report_outer_place(r, tile, places[i].pc);
@@ -147,7 +125,7 @@ static bool print_idle_task(Report *r, uint32_t tile)
     fprintf(r->out, "; ");
     report_task(r, tile, task->kind, task->id);
     fprintf(r->out, " has never started");
-    print_unrun_activate(r, tile, task);
+    print_unrun_start(r, tile, task);
     return true;
   }
   return false;
@@ -518,7 +496,7 @@ static void print_lacking_start(Report *r, uint32_t tile, const ImageTask *task)
       fprintf(r->out, "it is activated, but another one runs");
     } else {
       fprintf(r->out, "nothing has activated it");
-      print_unrun_activate(r, tile, task);
+      print_unrun_start(r, tile, task);
     }
     break;
   }

@@ -70,6 +70,8 @@ bool insn_may_unblock(const ClassCode *cls, const Insn *insn, unsigned id);
 /* By @activate. */
 bool insn_activates(const ClassCode *cls, const Insn *insn, unsigned id);
 bool insn_may_activate(const ClassCode *cls, const Insn *insn, unsigned id);
+/* An operation does it when it is over. */
+bool insn_activates_at_end(const ClassCode *cls, const Insn *insn, unsigned id);
 /* And by an operation. */
 bool insn_starts(const ClassCode *cls, const Insn *insn, unsigned id);
 bool insn_may_start(const ClassCode *cls, const Insn *insn, unsigned id);
