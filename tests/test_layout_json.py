@@ -1045,6 +1045,17 @@ def test_a_stream_that_gets_too_little_has_its_name(tmp_path):
     assert not err
 
 
+def test_a_receive_in_front_of_its_send_is_explained(tmp_path):
+    out, _ = report(tmp_path, """
+        layout.connect(a_out, b_in)
+        to, back = layout.create_input_stream(a_in), layout.create_output_stream(b_out)
+        runtime = started()
+        print(message(runtime.receive, back, filled, 5))
+""")
+    assert "no more words come from the host on the stream 'a.rx'" in out
+    assert "send() first, or receive() with nonblock=True" in out, out
+
+
 def test_tiles_before_the_layout_are_told(tmp_path):
     out, _ = report(tmp_path, """
         first_in, first_out = step("first", 0, 0, 1)
@@ -1239,6 +1250,12 @@ WRONG = {
     "color_of_streams": (layout(colors=[{"name": "rx", "value": 22}, {"name": "tx"}],
                                 connections=[], streams=[{"name": "s", "port": "in"}]),
                          "color 'rx' has the value 22, which the streams"),
+    "the color that has the value": (layout(
+        colors=[{"name": "tx"}, {"name": "rx", "value": 22}, {"name": "c"}],
+        ports=[port("out", "a", "tx", "RIGHT", True), port("in", "b", "rx", "LEFT", False),
+               port("more", "b", "c", "RIGHT", False)],
+        streams=[{"name": "s", "port": "more"}]),
+        "color 'rx' has the value 22, which the streams"),
     "layout_symbol_unknown": (layout(regions=[region(symbols=[
         {"name": "size", "file": "four", "columns": 1, "rows": 1, "element_bytes": 4}]),
         region("b", x=4)]), "sets 'size', but step.csl declares no such variable"),

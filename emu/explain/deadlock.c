@@ -638,13 +638,24 @@ static const char *collective_of_wait(Analysis *a, const Cause *cause)
   return module && is_of_collectives(module) ? module : NULL;
 }
 
+/* The last thread on the way to the root; NULL: none. */
+static const Unit *thread_before_root(const Analysis *a, const Cause *cause)
+{
+  const Unit *thread = NULL;
+  for (uint32_t n = cause->first; n != cause->root; n = a->nodes[n].next)
+    if (a->nodes[n].unit.kind == UNIT_THREAD)
+      thread = &a->nodes[n].unit;
+  return thread;
+}
+
 static void print_help(Analysis *a, const Cause *cause)
 {
   const char *module = collective_of_wait(a, cause);
   const Unit *root = &a->nodes[cause->root].unit;
   CutMessage cut = find_cut_message(a, cause->root);
-  const char *advice = root->kind == UNIT_END ? end_help(&a->report, root)
-                                              : cycle_help(&a->report, &cut);
+  const char *advice = root->kind == UNIT_END
+                         ? end_help(&a->report, root, thread_before_root(a, cause))
+                         : cycle_help(&a->report, &cut);
   if (is_end_of_stream(a, cause))
     advice = "compare what the program sends, and what sets it off, with what the transfer asks "
              "for";

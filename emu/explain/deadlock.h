@@ -175,7 +175,8 @@ void cut_message_print(Report *report, const CutMessage *cut);
 /* ---- deadlock_help.c ------------------------------------------------------------------------- */
 
 /* Advice for the author of the program; NULL: none. */
-const char *end_help(Report *report, const Unit *root);
+/* `waits`: the thread whose wait leads to the root first; NULL: none. */
+const char *end_help(Report *report, const Unit *root, const Unit *waits);
 const char *cycle_help(const Report *report, const CutMessage *cut);
 
 #endif

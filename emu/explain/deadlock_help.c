@@ -60,19 +60,41 @@ static const char *suspended_help(const Report *r, const Unit *end)
   return "give it a handler that calls teardown.exit: '@set_teardown_handler(FUNCTION, COLOR)'";
 }
 
-/* The operation moves elements of 16 bits, which travel one or two to a wavelet. */
-static bool is_of_halves(const Report *r, uint32_t tile, QueueUse use)
+/* The instruction moves elements of 16 bits, which travel one or two to a wavelet. */
+static bool moves_halves(const Report *r, uint32_t tile, uint32_t pc)
 {
   const ClassCode *cls = program_class(r->program, tile);
-  const Insn *insn = cls && queue_use_is_any(use) ? class_insn(cls, use.pc) : NULL;
+  const Insn *insn = cls ? class_insn(cls, pc) : NULL;
   if (!insn || insn->op != OP_vec)
     return false;
   const VecOpInfo *op = &vecops[insn->vec.op];
   return vec_elem_bytes(op->dst) == 2 || vec_elem_bytes(op->src) == 2;
 }
 
+static bool is_of_halves(const Report *r, uint32_t tile, QueueUse use)
+{
+  return queue_use_is_any(use) && moves_halves(r, tile, use.pc);
+}
+
+static bool thread_moves_halves(Report *r, const Unit *thread)
+{
+  const InspectThread *t = &report_look(r, thread->tile)->threads[thread->index];
+  return t->state == THREAD_VECTOR && moves_halves(r, thread->tile, t->run->pc);
+}
+
+/* What the sender has sent on the color, or what waits for more of it. */
+static bool one_end_is_of_halves(Report *r, const Unit *sender, const Unit *waits)
+{
+  const InspectTile *t = report_look(r, sender->tile);
+  bool found = waits && thread_moves_halves(r, waits);
+  for (unsigned q = 0; q < MAX_QUEUES; q++)
+    found |= t->output[q].use.color == sender->index &&
+             is_of_halves(r, sender->tile, t->output[q].use);
+  return found;
+}
+
 /* For a color whose sender has ended: `end` is END_NO_SENDER. */
-static const char *sender_help(Report *r, const Unit *end)
+static const char *sender_help(Report *r, const Unit *end, const Unit *waits)
 {
   if (is_filtered(r->program, end->index))
     return "a sender is missing or sends too little, or a filter may let too few pass: "
@@ -80,11 +102,9 @@ static const char *sender_help(Report *r, const Unit *end)
   if (lacks_code(r, end->tile, (Deed){DEED_SEND, end->index}) && !has_sent(r, *end))
     return "let the program of that tile send on the color, or correct the route, which takes it "
            "from the tile's ramp, or the color that the layout gives to the programs";
-  const InspectTile *t = report_look(r, end->tile);
-  for (unsigned q = 0; q < MAX_QUEUES; q++)
-    if (t->output[q].use.color == end->index && is_of_halves(r, end->tile, t->output[q].use))
-      return "a sender is missing or sends too little: compare the extents of both sides and their "
-             "simd_mode, which says whether a wavelet has one element of 16 bits or two";
+  if (one_end_is_of_halves(r, end, waits))
+    return "a sender is missing or sends too little: compare the extents of both sides and their "
+           "simd_mode, which says whether a wavelet has one element of 16 bits or two";
   return "a sender is missing or sends too little: compare the extents of both sides, and see that "
          "what starts the rest is there, such as the activation of the next task";
 }
@@ -194,7 +214,7 @@ static const char *at_work_help(const Report *r, uint32_t tile)
          "it begins: the host goes on when every tile has called it";
 }
 
-const char *end_help(Report *r, const Unit *root)
+const char *end_help(Report *r, const Unit *root, const Unit *waits)
 {
   if (lacks_switching(r, root))
     return "send the control wavelet that switches there: one with the command SWITCH_ADV, on the "
@@ -202,10 +222,11 @@ const char *end_help(Report *r, const Unit *root)
   if (r->program->image->is_of_script && script_help(root))
     return script_help(root);
   switch (root->end) {
-  case END_NO_SENDER: return sender_help(r, root);
+  case END_NO_SENDER: return sender_help(r, root, waits);
   case END_HOST:
     if (program_stream(r->program, root->tile, root->index))
-      return "let the host send as many words on the stream as the tiles take";
+      return "let the host send as many words on the stream as the tiles take, before it waits for "
+             "what they answer: send() first, or receive() with nonblock=True";
     if (is_named_stream(r->program, root->index))
       return "let the host stream as many words to the tile as it takes, with streaming=True";
     return "if another tile is to send them, give both a @set_color_config for the color; else let "
@@ -226,7 +247,7 @@ const char *end_help(Report *r, const Unit *root)
            "switches there";
   case END_EDGE:
     if (has_sent(r, *root))       /* its switch stands toward the border since */
-      return sender_help(r, root);
+      return sender_help(r, root, waits);
     return "let a tile of the rectangle send: the route's .rx leads out of it";
   case END_LINK_EMPTY:
     return "let the wafer at the other end of the link send: its own report says what it does";

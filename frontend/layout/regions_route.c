@@ -572,13 +572,19 @@ static bool nets_meet(const Plan *p, uint32_t a, uint32_t b)
   return p->meet[a * p->n_nets + b];
 }
 
-/* The color that stands for a net in messages. */
+/* The color that stands for a net in messages: the one that gives it its value, else the first. */
 static const RegionColor *net_color(const Plan *p, uint32_t net)
 {
-  for (uint32_t i = 0; i < p->l->n_colors; i++)
-    if (p->net_of[i] == net)
-      return &p->l->colors[i];
-  ICE("net %u has no color", net);
+  const RegionColor *found = NULL;
+  for (uint32_t i = 0; i < p->l->n_colors; i++) {
+    const RegionColor *color = &p->l->colors[i];
+    if (p->net_of[i] == net && (!found || (found->value == REGION_COLOR_OPEN &&
+                                           color->value != REGION_COLOR_OPEN)))
+      found = color;
+  }
+  if (!found)
+    ICE("net %u has no color", net);
+  return found;
 }
 
 static bool check_given(Plan *p, uint32_t net)
