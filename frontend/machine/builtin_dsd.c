@@ -617,6 +617,8 @@ static void fabric_color(Sema *s, DsdDraft *draft, Settings *set, bool is_output
     return;
   }
   settings_missing(s, set, is_output ? "fabout_dsd" : "fabin_dsd", field);
+  if (has_queue && !is_colored)
+    diag_output_queue_colorless(s->diags, set->span);
   draft->ok = false;
 }
 
