@@ -543,6 +543,59 @@ def test_rename_of_a_field_is_refused(client, tmp_path, extra, why):
     assert why in answer["error"]["message"]
 
 
+@pytest.fixture
+def handed_on(tmp_path):
+    """A module that other files get as a parameter, and that stands in a struct."""
+    (tmp_path / "layout.csl").write_text(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }\n')
+    (tmp_path / "store.csl").write_text(
+        "// Adds one.\nvar count: u16 = 0;\nfn step(by: u16) void { count += by; }\n")
+    (tmp_path / "user.csl").write_text(
+        "param store: imported_module;\nconst Step = struct { step: u16 };\n"
+        "var own: Step = .{ .step = 2 };\n"
+        "fn twice() void { store.step(own.step); store.step(store.count); }\n")
+    (tmp_path / "pe.csl").write_text("""const store = @import_module("store.csl");
+const user = @import_module("user.csl", .{ .store = store });
+const parts = .{ .store = store };
+task main() void { store.step(1); user.twice(); parts.store.step(3); }
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}
+""")
+    return tmp_path
+
+
+@pytest.mark.parametrize("file,mark,skip", (
+    ("user.csl", "store.step(own", 7), ("pe.csl", "parts.store.step", 13)))
+def test_members_of_a_module_that_is_handed_on(client, handed_on, file, mark, skip):
+    doc = client.open(handed_on / file)
+    found = client.ask("definition", doc, doc.place(mark, skip))
+    assert path_of(found["uri"]) == handed_on / "store.csl" and found["range"]["start"]["line"] == 2
+    assert "fn step(by: u16) void" in hover(client, doc, mark, skip)
+    used = client.ask("references", doc, doc.place(mark, skip),
+                      context={"includeDeclaration": True})
+    assert sorted(u["uri"].rpartition("/")[2] for u in used) == \
+        ["pe.csl"] * 2 + ["store.csl"] + ["user.csl"] * 2
+
+
+def test_rename_of_a_member_of_a_module_that_is_handed_on(client, handed_on):
+    doc = client.open(handed_on / "store.csl")
+    changes = client.ask("rename", doc, doc.place("step(by", 1), newName="add")["changes"]
+    for uri, edits in changes.items():
+        path = handed_on / uri.rpartition("/")[2]
+        path.write_text(apply(path.read_text(), edits))
+    assert "store.add(own.step); store.add(store.count)" in (handed_on / "user.csl").read_text()
+    harness.compile(handed_on / "layout.csl", handed_on / "p.bin")
+
+
+def test_rename_of_a_field_beside_members_of_a_module(client, handed_on):
+    """A member of a module is no field, though only the program knows the module."""
+    doc = client.open(handed_on / "user.csl")
+    changes = client.ask("rename", doc, doc.place("step: u16", 1), newName="size")["changes"]
+    assert [len(edits) for edits in changes.values()] == [3]
+
+
 def test_random_renames_keep_a_sample(tmp_path):
     """The short form of the claim rename: the same program, but for the names."""
     rename = harness.claim("rename")

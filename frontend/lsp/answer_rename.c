@@ -190,7 +190,7 @@ static const FieldName *unknown_field(const Question *q)
     const FieldName *field = &q->a->names.field_names[i];
     if (strcmp(str_text(q->a->session->names, field->name), name) == 0 &&
         is_own_file(q, field->file) && !facts_field_at(&q->a->facts, field->at) &&
-        !is_edited(q, field))
+        !names_is_of_module(field, &q->a->facts) && !is_edited(q, field))
       return field;
   }
   return NULL;

@@ -15,6 +15,7 @@ static void merge_fact(Fact *old, const Fact *new)
 {
   old->has_types |= !pool_eq(old->type, new->type);
   old->has_values |= !pool_eq(old->value, new->value);
+  old->has_modules |= !file_eq(old->module, new->module);
 }
 
 void facts_note_expression(void *data, Sema *s, const Node *n, Span at, const Operand *o)

@@ -36,7 +36,7 @@ typedef struct {
   uint16_t kind;           /* NodeKind; ND_COUNT: the name of a declaration */
   PoolId type, value;      /* value none: it is not known at compile time */
   FileId module;           /* of an imported module */
-  bool has_types, has_values;   /* more than one */
+  bool has_types, has_values, has_modules;      /* more than one */
 } Fact;
 typedef struct { uint64_t key; Fact value; } FactMap;
 /* About the name of a field: the type that has it; none: a literal without a type. */
@@ -72,8 +72,9 @@ typedef struct {
   bool is_exported;        /* by the word `export` */
 } NameSymbol;
 typedef struct { Span at; uint32_t symbol; } NameUse;
-/* The name of a field in an expression or a literal; only its type says which field it is. */
-typedef struct { Span at; StrId name; FileId file; } FieldName;
+/* The name of a field in an expression or a literal, or of a member of a module that a parameter or
+ * a struct has; only the type or value of what stands before the dot, `base`, says which one. */
+typedef struct { Span at; StrId name; FileId file; Span base; } FieldName;
 typedef struct { uint32_t key, value; } MemberMap;
 /* By the rules of scopes alone, so also in code that no tile runs and in texts with errors. */
 typedef struct {
@@ -89,8 +90,10 @@ typedef struct {
 } Names;
 /* Reads the file and the files that it imports. */
 void names_read_file(Names *names, const Ast *ast);
-/* Adds the uses of fields that the evaluator has seen. */
+/* Adds uses that the evaluator has seen: of fields, and of members of modules. */
 void names_use_fields(Names *names, Facts *facts);
+/* Is it a member of a module? */
+bool names_is_of_module(const FieldName *field, Facts *facts);
 void names_sort(Names *names);
 void names_free(Names *names);
 /* The use of a name at the offset; NULL: none. */

@@ -181,9 +181,9 @@ const Ast *names_module_of(const Names *names, const NameSymbol *symbol)
   return file_of_literal(names, ast, node_builtin_call(call)->args.at[0]);
 }
 
-static void add_field_name(NameWalk *w, Name name)
+static void add_field_name(NameWalk *w, Name name, Span base)
 {
-  FieldName field = {name.span, name.text, w->ast->file};
+  FieldName field = {name.span, name.text, w->ast->file, base};
   arrput(w->names->field_names, field);
 }
 
@@ -193,7 +193,7 @@ static void use_member(NameWalk *w, const NodeMember *n)
   uint32_t base = n->base_expr->kind == ND_IDENT
                     ? find_name(w, node_ident(n->base_expr)->name, false) : UINT32_MAX;
   if (base == UINT32_MAX) {
-    add_field_name(w, n->name);
+    add_field_name(w, n->name, n->base_expr->span);
     return;
   }
   NameSymbol symbol = w->names->symbols[base];
@@ -212,7 +212,7 @@ static void use_member(NameWalk *w, const NodeMember *n)
     if (member != UINT32_MAX)
       add_use(w->names, n->name.span, member);
   } else {
-    add_field_name(w, n->name);
+    add_field_name(w, n->name, n->base_expr->span);
   }
 }
 
@@ -357,7 +357,7 @@ static void walk_node(void *context, Node *n)
     return;
   case ND_IDENT: use_name(w, node_ident(n)->name, n->span, false); return;
   case ND_MEMBER: use_member(w, node_member(n)); break;
-  case ND_FIELD_INIT: add_field_name(w, node_field_init(n)->name); break;
+  case ND_FIELD_INIT: add_field_name(w, node_field_init(n)->name, (Span){0, 0}); break;
   case ND_STRUCT_TYPE: case ND_ENUM_TYPE: add_members(w, n); break;
   case ND_BUILTIN_CALL:
     use_bindings(w, node_builtin_call(n));
@@ -395,12 +395,28 @@ void names_read_file(Names *names, const Ast *ast)
 
 /* ---- questions ----------------------------------------------------------------------------- */
 
+/* What is known of the module before the dot; NULL: it is none, or it may be several. */
+static const Fact *module_before(const FieldName *field, Facts *facts)
+{
+  const Fact *base = field->base.len ? facts_at(facts, field->base) : NULL;
+  return base && !file_is_none(base->module) && !base->has_modules ? base : NULL;
+}
+
+bool names_is_of_module(const FieldName *field, Facts *facts)
+{
+  return module_before(field, facts) != NULL;
+}
+
 void names_use_fields(Names *names, Facts *facts)
 {
   const Pool *pool = names->session->pool;
   for (size_t i = 0; i < arrlenu(names->field_names); i++) {
     const FieldName *field = &names->field_names[i];
     const FieldFact *fact = facts_field_at(facts, field->at);
+    const Fact *base = module_before(field, facts);
+    uint32_t global = base ? find_global(names, base->module, field->name) : UINT32_MAX;
+    if (global != UINT32_MAX)
+      add_use(names, field->at, global);
     if (!fact || fact->has_owners || pool_is_none(fact->owner))
       continue;
     PoolKey type = pool_key(pool, fact->owner);
