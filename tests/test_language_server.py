@@ -330,6 +330,28 @@ def test_hover(client, project, mark, skip, wants):
     assert all(want in text for want in wants), text
 
 
+def test_hover_on_a_field_of_a_comptime_struct(client, tmp_path):
+    """Nothing declares such a field; the program knows its type and its value."""
+    (tmp_path / "layout.csl").write_text("""layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{ .sizes = .{ .rows = @as(u16, 7), .inner = .{ .depth = 3 } } });
+}
+""")
+    (tmp_path / "pe.csl").write_text("""param sizes: comptime_struct;
+var count: u16 = 0;
+task main() void { count = sizes.rows + sizes.inner.depth; }
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}
+""")
+    doc = client.open(tmp_path / "pe.csl")
+    rows = hover(client, doc, "sizes.rows", 7)
+    assert "type `u16`" in rows and "value `7`" in rows
+    assert "value `3`" in hover(client, doc, "inner.depth", 7)
+    assert "struct" in hover(client, doc, "inner.depth", 1)
+
+
 def test_hover_on_nothing(client, project):
     doc = client.open(project / "pe.csl")
     assert hover(client, doc, "  for (", 0) is None

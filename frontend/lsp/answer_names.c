@@ -181,13 +181,29 @@ static json_t *hover_setting(const Question *q, Span word, const char *text)
   return shown ? hover_text(q, shown, word) : NULL;
 }
 
+/* A field that nothing declares, as of a struct in a parameter: what the program knows of it. */
+static json_t *hover_field(const Question *q, Span word)
+{
+  const Fact *fact = facts_ending(&q->a->facts, word.off + word.len);
+  const char *type = fact_type_text(q->a->session, q->a->arena, fact);
+  const char *value = fact_value_text(q->a->session, q->a->arena, fact);
+  if (!type)
+    return NULL;
+  const char *text = arena_printf(q->a->arena, "type `%s`", type);
+  if (value)
+    text = arena_printf(q->a->arena, "%s\n\nvalue `%s`", text, value);
+  return hover_text(q, text, word);
+}
+
 static json_t *hover_builtin(const Question *q)
 {
   Span word = word_at(q);
   const char *text = q->text + (word.off - q->base);
   char before = word.off == q->base ? ' ' : text[-1];
-  if (before == '.')
-    return hover_setting(q, word, text);
+  if (before == '.') {
+    json_t *setting = hover_setting(q, word, text);
+    return setting ? setting : hover_field(q, word);
+  }
   if (before != '@')
     return hover_direction(q, word, text);
   const BuiltinRow *row = builtin_named(q->a->session, text, word.len);
