@@ -574,6 +574,10 @@ static void print_attributes(IrPrinter *p, const IrInsn *insn)
     print_word(p, IRW_direction, insn->aux);
     break;
   case IR_counter: fprintf(p->out, " %" PRIu64 ",", insn->imm); break;
+  case IR_assert:
+    if (insn->imm)
+      fprintf(p->out, " %" PRIu64 ",", insn->imm);
+    break;
   default: break;
   }
 }

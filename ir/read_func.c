@@ -354,6 +354,10 @@ static bool read_attributes(IrReader *r, InsnDraft *d)
   case IR_counter:
     return rd_expect_number(r, "a counter word", COUNTER_WORDS - 1, &d->insn.imm) &&
            rd_expect_punct(r, ',');
+  case IR_assert:
+    return rd_peek(r)->kind != T_NUMBER ||
+           (rd_expect_number(r, "a number of elements", PE_MEM_BYTES, &d->insn.imm) &&
+            rd_expect_punct(r, ','));
   default: return true;
   }
 }

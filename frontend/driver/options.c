@@ -354,6 +354,7 @@ static int take_option(Cli *cli, int code, const char *arg)
   case OPT_VERBOSE: case OPT_VERBOSE_SHORT: o->verbose = true; return GO_ON;
   case OPT_EMIT: return set_emit(o, arg);
   case OPT_CHECK: o->check = true; return GO_ON;
+  case OPT_CHECK_INDICES: o->check_indices = true; return GO_ON;
   case OPT_LAYOUT_JSON: return set_file("layout-json", &o->layout_json, arg);
   case OPT_SDK: return set_sdk(o, arg);
   case OPT_DIAG_FORMAT: return set_diag_format(o, arg);

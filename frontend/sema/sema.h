@@ -36,6 +36,7 @@ typedef struct {
   DiagFormat diag_format;
   bool debug;                                /* information for debuggers: without -g0 */
   bool werror, fabric_warnings, time_report, verbose, out_routes, check;
+  bool check_indices;                        /* assertions about indices known at run time only */
   bool memcpy;
   uint32_t fabric_width, fabric_height;      /* 0: the rectangle */
   uint32_t offset_x, offset_y, channels, west_buf, east_buf;

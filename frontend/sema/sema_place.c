@@ -247,6 +247,27 @@ static IrValue index_word(Sema *s, Operand index)
   return ir_unary(&s->b, IR_trunc, IRT_I16, v);
 }
 
+/* With --check-indices: an assertion that the index is one of its dimension.  A negative number
+ * counts as one without a sign, which is beyond all those that its type has from 0 up. */
+static void check_index(Sema *s, Operand index, int64_t limit)
+{
+  bool is_known = index.kind == OPR_COMPTIME && pool_kind(s->pool, index.value) != PK_SYMBOLIC;
+  if (!s->session->options->check_indices || limit < 0 || is_known)
+    return;
+  IrType type = type_ir(s->pool, index.type);
+  bool is_signed = pool_key(s->pool, value_int_type(s->pool, index.type)).u.int_type.is_signed;
+  unsigned bits = ir_type_bits(type) - is_signed;
+  bool has_all = bits < 32 && UINT64_C(1) << bits < (uint64_t)limit;   /* from 0 up */
+  if (has_all && !is_signed)
+    return;
+  IrValue below = ir_const(&s->b, type, has_all ? UINT64_C(1) << bits : (uint64_t)limit);
+  IrValue holds = ir_binary(&s->b, IR_ult, IRT_BOOL, sema_ir(s, index), below);
+  IrLocId around = s->b.loc;
+  sema_at(s, index.span);
+  ir_machine_op(&s->b, IR_assert, IRT_VOID, 0, (uint64_t)limit, &holds, 1);
+  s->b.loc = around;
+}
+
 static IrValue scale_index(Sema *s, IrValue v, uint32_t by)
 {
   return by == 1 ? v
@@ -289,6 +310,7 @@ static Position position_of(Sema *s, const Operand *indices, uint32_t n, const u
       p.is_bad = true;
       return p;
     }
+    check_index(s, indices[i], limit);
     IrValue word = index_word(s, indices[i]);
     if (i > 0) {
       IrValue before = p.is_known ? ir_const(&s->b, IRT_I16, (uint16_t)p.known) : p.word;

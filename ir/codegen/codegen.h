@@ -84,7 +84,7 @@ typedef struct {
   int32_t imm;
   uint32_t sym_index;
   uint32_t target;         /* label of a jump, or of MI_LABEL itself */
-  uint32_t number;         /* DSR number; counter word; id kind of blki */
+  uint32_t number;         /* DSR number; counter word; id kind of blki; imm of an assert */
   uint32_t object;         /* load or store: 1 + the global that its address was made from, or 0 */
   uint32_t temp;           /* DSR temporary that ldsr or dsrset belongs to; 0 none */
   uint16_t uses, clobbers; /* physical registers beside the operands: calls and returns */

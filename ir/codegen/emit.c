@@ -168,8 +168,22 @@ static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
 /* A blank, a tab or the end of a line. */
 static bool is_blank(char c) { return isspace((unsigned char)c) != 0; }
 
-/* The condition among the words of `@assert(condition)`, with one blank where the source has
- * several or a new line; NULL: the words are others. */
+/* The source with one blank where it has several or a new line. */
+static const char *in_one_line(Arena *arena, const char *from, const char *end)
+{
+  char *line = arena_alloc(arena, (size_t)(end - from) + 1, 1);
+  size_t n = 0;
+  for (; from < end; from++)
+    if (!is_blank(*from))
+      line[n++] = *from;
+    else if (n && line[n - 1] != ' ')
+      line[n++] = ' ';
+  n -= n && line[n - 1] == ' ';
+  line[n] = 0;
+  return line;
+}
+
+/* The condition among the words of `@assert(condition)`; NULL: the words are others. */
 static const char *condition_of(Arena *arena, const char *text, size_t length)
 {
   static const char name[] = "@assert";
@@ -180,16 +194,7 @@ static const char *condition_of(Arena *arena, const char *text, size_t length)
     from++;
   if (*from++ != '(')
     return NULL;
-  char *condition = arena_alloc(arena, length, 1);
-  size_t n = 0;
-  for (; from < end - 1; from++)
-    if (!is_blank(*from))
-      condition[n++] = *from;
-    else if (n && condition[n - 1] != ' ')
-      condition[n++] = ' ';
-  n -= n && condition[n - 1] == ' ';
-  condition[n] = 0;
-  return condition;
+  return in_one_line(arena, from, end - 1);
 }
 
 /* The comment behind the call in its line, if it begins with a blank; else "". */
@@ -207,8 +212,10 @@ static const char *comment_behind(Arena *arena, const char *at, const char *end)
   return arena_printf(arena, "%.*s", (int)(to - from), from);
 }
 
-static void put_assert(Emitter *e, uint32_t pc, IrLocId loc)
+/* elements: of the dimension that has the index; 0: the program's own assertion. */
+static void put_assert(Emitter *e, uint32_t pc, IrLocId loc, uint32_t elements)
 {
+  Arena *kept = e->cg->kept;
   Span span = loc.raw ? e->cg->work->locs[loc.raw].span : (Span){0, 0};
   if (span.off == 0 || !e->cg->sources)
     return;
@@ -217,11 +224,18 @@ static void put_assert(Emitter *e, uint32_t pc, IrLocId loc)
   const char *text = source_text(e->cg->sources, file, &length);
   if (start >= length || span.len > length - start)
     return;
-  const char *condition = condition_of(e->cg->kept, text + start, span.len);
-  if (condition)
-    arrput(e->asserts,
-           ((ImageAssert){(uint16_t)pc, condition,
-                          comment_behind(e->cg->kept, text + start + span.len, text + length)}));
+  const char *at = text + start, *behind = at + span.len;
+  ImageAssert assertion = {.pc = (uint16_t)pc};
+  if (elements == 0) {
+    assertion.condition = condition_of(kept, at, span.len);
+    assertion.comment = comment_behind(kept, behind, text + length);
+  } else {
+    assertion.condition = arena_printf(kept, "index '%s' is from 0 to %u",
+                                       in_one_line(kept, at, behind), elements - 1);
+    assertion.comment = "cslc --check-indices has put this assertion here";
+  }
+  if (assertion.condition)
+    arrput(e->asserts, assertion);
 }
 
 uint32_t cg_symbol_of(const Cg *cg, uint32_t global)
@@ -283,7 +297,7 @@ static void emit_func(Emitter *e, const MFunc *mf)
     if (mi->op == OP_vec)
       put_names(e, pc, mi->vec);
     if (mi->op == OP_assert)
-      put_assert(e, pc, mi->loc);
+      put_assert(e, pc, mi->loc, mi->number);
     put_access(e, pc, mi, &insn);
     for (unsigned k = 0; k < n; k++)
       arrput(e->words, words[k]);

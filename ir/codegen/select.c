@@ -382,7 +382,7 @@ static void select_machine_op(Sel *s, IrValue v, const IrInsn *insn)
     emit_counter(s, insn->args[0], (unsigned)insn->imm);
     break;
   case IR_assert:
-    sel_rr(s, OP_assert, sel_use(s, insn->args[0]), REG_NONE);
+    sel_rr(s, OP_assert, sel_use(s, insn->args[0]), REG_NONE)->number = (uint32_t)insn->imm;
     break;
   default:
     ICE("no selection for %s", ir_ops[insn->op].name);
