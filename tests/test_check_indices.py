@@ -113,7 +113,7 @@ def test_the_report_says_where_the_assertion_comes_from(tmp_path):
 
 
 def test_a_pointer_to_many_has_no_bound(tmp_path):
-    """Nor has what the compiler knows a bound that the run would have to look at."""
+    """An index that the compiler knows needs no assertion either."""
     code = "const p = @ptrcast([*]u8, &array); p[i] = 1; array[1, 1] = 2;"
     images = [compiled(tmp_path, "u16", "[2, 2]", code, *options).read_bytes()
               for options in ([], ["--check-indices"])]

@@ -24,6 +24,16 @@ bool fabric_known_value(const IrModule *m, const IrFunc *f, IrValue v, Arena *ar
 enum { WAYS_REACHED = 0x80 };
 const uint8_t *fabric_ways(const IrModule *m, const bool *unwritten, const IrFunc *f, Arena *arena);
 
+/* ---- a call that leads to code --------------------------------------------------------------- */
+
+/* The function's parameters are what this call gives it; `outer` leads to the caller.  NULL: any
+ * call may lead there. */
+typedef struct CallWay {
+  const struct CallWay *outer;
+  const IrFunc *caller;
+  const IrInsn *call;
+} CallWay;
+
 /* ---- fabric_use.c ---------------------------------------------------------------------------- */
 
 static inline bool is_fabric_desc(const Descriptor *d)
@@ -43,7 +53,8 @@ typedef struct {
   bool is_known[3];
   uint32_t unbounded_length;        /* of the machine: from here on there is no end */
 } Operands;
-void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *vec, Operands *o);
+void fabric_read_operands(const Sema *s, const IrFunc *f, const CallWay *at, const IrInsn *vec,
+                          Operands *o);
 /* Elements that the operation moves; 0: not known, or without an end. */
 uint16_t fabric_operation_length(const Operands *o);
 /* Where the user wrote it: outside the standard library that the code was inlined from. */
@@ -91,17 +102,20 @@ typedef struct {
   uint64_t tasks;          /* that it activates when it is done, a bit each */
 } Taken;
 /* False if an operand is not known. */
-bool lint_taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *taken);
+bool lint_taken_by(const Sema *s, const IrFunc *f, const CallWay *at, const IrInsn *insn,
+                   Taken *taken);
 /* The descriptor that an operand is known to be, with the flags set on the way; false if it is
  * not known, such as one out of a variable that the program writes. */
-bool lint_known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc);
+bool lint_known_descriptor(const Sema *s, const IrFunc *f, const CallWay *at, IrValue v,
+                           Descriptor *desc);
 /* Does code of the program write the register, or one that is known at run time only? */
 bool lint_code_may_set(const IrModule *ir, uint32_t address);
 /* May code of the program give the queue a color? */
 bool lint_code_may_bind(const Sema *s, bool is_output, unsigned q);
 void lint_warn_uninitialized(const Sema *s, Span at, bool is_output, unsigned q);
 void lint_warn_unbound(Sema *s, Span at, unsigned id);
-/* Notes what the operations of a function need that runs, and what of it is not there. */
+/* Notes what the operations of a function need that runs, and what of it is not there; also those
+ * of functions that it gives descriptors. */
 void lint_note_needs(Sema *s, const IrFunc *f);
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 
@@ -135,12 +149,14 @@ IrValue lint_held_value(const Sema *s, const IrFunc *f, IrValue v);
 bool lint_is_kept(const Sema *s, const IrFunc *f, const IrInsn *store);
 /* The descriptor that a function returns, if only one way leads through it; else false. */
 bool lint_hands_back(const IrFunc *f, IrValue *v);
-/* The one call of a function; NULL: there are none or several, or a pointer leads to it. */
-const SoleCall *lint_sole_call(const Sema *s, const IrFunc *f);
+/* Does a function take descriptors? */
+bool lint_takes_dsds(const IrFunc *f);
+/* A descriptor in a function to which a call leads; `calls` counts the steps so far. */
+typedef struct { const IrFunc *f; IrValue v; const CallWay *at; unsigned calls; } DsdSource;
 /* Where a descriptor comes from: follows it to what a local variable holds, into functions that
- * hand one back, and from a parameter to the one call of its function; true if it came through a
- * variable. `calls` counts those steps, 0 at first; there is an end to them. */
-bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v, unsigned *calls);
+ * hand one back, and from a parameter to the call, or to the only one; true if it came through a
+ * variable.  There is an end to the steps. */
+bool lint_trace_dsd(const Sema *s, DsdSource *from);
 /* The descriptor that a value is: a constant, or what an unwritten variable holds; NULL. */
 const IrDesc *lint_constant_dsd(const Sema *s, const IrFunc *f, IrValue v);
 /* The same, or what the variable that was read held at first, if every write to it keeps the type

@@ -95,29 +95,29 @@ static bool apply_setting(const IrFunc *f, const IrInsn *set, KnownDesc *known)
   }
 }
 
-static bool known_behind_calls(const Sema *s, const IrFunc *f, IrValue v, unsigned calls,
-                               KnownDesc *known)
+static bool known_behind_calls(const Sema *s, DsdSource from, KnownDesc *known)
 {
-  const IrFunc *maker = f;
-  IrValue value = v;
-  bool is_variable = lint_trace_dsd(s, &maker, &value, &calls);
-  const IrInsn *insn = &maker->insns[value.raw];
-  const IrDesc *constant = lint_constant_dsd(s, maker, value);
+  bool is_variable = lint_trace_dsd(s, &from);
+  const IrInsn *insn = &from.f->insns[from.v.raw];
+  const IrDesc *constant = lint_constant_dsd(s, from.f, from.v);
   bool is_known = constant != NULL;
-  if (constant)
+  if (constant) {
     *known = (KnownDesc){constant->desc, constant->global, true, insn->op == IR_load};
-  else
-    is_known = insn->op == IR_dsd_set &&
-               known_behind_calls(s, maker, insn->args[0], calls, known) &&
+  } else {
+    const IrFunc *maker = from.f;
+    from.v = insn->op == IR_dsd_set ? insn->args[0] : IR_NO_VALUE;
+    is_known = insn->op == IR_dsd_set && known_behind_calls(s, from, known) &&
                apply_setting(maker, insn, known);
+  }
   known->is_variable |= is_variable;
   return is_known;
 }
 
 /* The descriptor that a value is made of, with what is set on the way; false if it is not known. */
-static bool known_descriptor(const Sema *s, const IrFunc *f, IrValue v, KnownDesc *known)
+static bool known_descriptor(const Sema *s, const IrFunc *f, const CallWay *at, IrValue v,
+                             KnownDesc *known)
 {
-  return known_behind_calls(s, f, v, 0, known);
+  return known_behind_calls(s, (DsdSource){f, v, at, 0}, known);
 }
 
 /* The same of what a DSR holds; @map takes one in steps, so that one operation says little. */
@@ -130,19 +130,17 @@ static bool known_register(const Sema *s, DsrFile file, unsigned number, KnownDe
   if (is_known)
     *known = (KnownDesc){sole->preset->desc, sole->preset->global, true, false};
   else
-    is_known = known_descriptor(s, sole->f, sole->load->args[0], known);
+    is_known = known_descriptor(s, sole->f, NULL, sole->load->args[0], known);
   return is_known && !(known->desc.flags & DESC_F_STEP);
 }
 
 static const bool *escapes_of(UseWalk *w, uint32_t func);
 
-/* What a function does with its parameter is known if this is its one call. */
+/* The walk follows a descriptor into a function that does nothing else with its parameter. */
 static bool is_followed(UseWalk *w, const IrInsn *call, uint32_t arg)
 {
-  const IrFunc *f = &w->m->funcs[call->u.func.raw];
-  const SoleCall *sole = lint_sole_call(w->s, f);
-  const bool *escapes = sole && sole->call == call ? escapes_of(w, call->u.func.raw) : NULL;
-  return escapes && !escapes[f->blocks[0].params[arg].raw];
+  const bool *escapes = escapes_of(w, call->u.func.raw);
+  return escapes && !escapes[w->m->funcs[call->u.func.raw].blocks[0].params[arg].raw];
 }
 
 static void mark_escapes(UseWalk *w, const IrFunc *f, const IrInsn *insn, bool *escapes)
@@ -164,13 +162,26 @@ static void mark_escapes(UseWalk *w, const IrFunc *f, const IrInsn *insn, bool *
       escapes[insn->u.targets[t].args[i].raw] = true;
 }
 
-/* What the value of an instruction is made of, if it escapes with it. */
-static IrValue made_of(const Sema *s, const IrFunc *f, uint32_t i)
+static bool mark_value(bool *escapes, IrValue v)
 {
+  bool is_new = !escapes[v.raw];
+  escapes[v.raw] = true;
+  return is_new;
+}
+
+/* Marks what an instruction's value, which escapes, is made of: a function may hand back what it
+ * gets.  True if that is new. */
+static bool mark_made_of(const Sema *s, const IrFunc *f, uint32_t i, bool *escapes)
+{
+  const IrInsn *insn = &f->insns[i];
   IrValue value = {i}, held = lint_held_value(s, f, value);
-  if (f->insns[i].op == IR_dsd_set)
-    return f->insns[i].args[0];
-  return ir_value_eq(held, value) ? IR_NO_VALUE : held;
+  if (insn->op == IR_dsd_set)
+    return mark_value(escapes, insn->args[0]);
+  bool is_new = !ir_value_eq(held, value) && mark_value(escapes, held);
+  for (uint32_t a = 0; a < insn->n_args && insn->op == IR_call; a++)
+    if (ir_type_is_dsd(f->insns[insn->args[a].raw].type))
+      is_new |= mark_value(escapes, insn->args[a]);
+  return is_new;
 }
 
 /* By value of the function: whether anything but operations and settings takes it. What a function
@@ -187,12 +198,9 @@ static const bool *escapes_of(UseWalk *w, uint32_t func)
     mark_escapes(w, f, &f->insns[i], escapes);
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
-    for (uint32_t i = f->n_insns; i-- > 1;) {
-      IrValue of = escapes[i] && !f->insns[i].dead ? made_of(w->s, f, i) : IR_NO_VALUE;
-      if (ir_value_is_none(of) || escapes[of.raw])
-        continue;
-      escapes[of.raw] = is_changed = true;
-    }
+    for (uint32_t i = f->n_insns; i-- > 1;)
+      if (escapes[i] && !f->insns[i].dead)
+        is_changed |= mark_made_of(w->s, f, i, escapes);
   }
   return w->escapes[func] = escapes;
 }
@@ -268,7 +276,7 @@ static void note_insn(UseWalk *w, const IrFunc *f, uint32_t i, bool escapes)
   if (insn->op == IR_set_config) {
     note_set_config(w, f, insn);
   } else if (escapes && insn->op == IR_call && ir_type_is_dsd(insn->type)) {
-    if (known_descriptor(w->s, f, (IrValue){i}, &known))
+    if (known_descriptor(w->s, f, NULL, (IrValue){i}, &known))
       lose_descriptor(w, &known.desc);
   } else if (escapes && lint_constant_dsd(w->s, f, (IrValue){i})) {
     lose_descriptor(w, &lint_constant_dsd(w->s, f, (IrValue){i})->desc);
@@ -404,7 +412,8 @@ static void note_activation(UseWalk *w, unsigned id, uint32_t root, Times times)
   a->times = times;
 }
 
-void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *insn, Operands *o)
+void fabric_read_operands(const Sema *s, const IrFunc *f, const CallWay *at, const IrInsn *insn,
+                          Operands *o)
 {
   const IrVec *vec = insn->u.vec;
   *o = (Operands){.operand = {&vec->src0, &vec->src1, &vec->dest},
@@ -412,7 +421,7 @@ void fabric_read_operands(const Sema *s, const IrFunc *f, const IrInsn *insn, Op
   for (size_t i = 0; i < ARRAY_COUNT(o->operand); i++) {
     const IrVecOperand *operand = o->operand[i];
     if (operand->kind == IRV_DSD)
-      o->is_known[i] = known_descriptor(s, f, insn->args[operand->arg], &o->known[i]);
+      o->is_known[i] = known_descriptor(s, f, at, insn->args[operand->arg], &o->known[i]);
     else if (operand->kind == IRV_DSR)
       o->is_known[i] = known_register(s, operand->file, operand->number, &o->known[i]);
   }
@@ -509,7 +518,7 @@ static void note_single(UseWalk *w, unsigned color, const char *name, IrLocId lo
 }
 
 /* The register of a step of @map, which is loaded before its loop. */
-static void note_step(UseWalk *w, const IrFunc *f, const IrInsn *insn)
+static void note_step(UseWalk *w, const IrFunc *f, const CallWay *at, const IrInsn *insn)
 {
   const IrVecOperand *source = &insn->u.vec->src1;
   if (source->kind != IRV_DSR || source->number < IR_VIRTUAL_DSR ||
@@ -520,7 +529,7 @@ static void note_step(UseWalk *w, const IrFunc *f, const IrInsn *insn)
     KnownDesc known = {0};
     if (!load->dead && load->op == IR_dsr_load && load->aux >> 16 == (uint32_t)source->file &&
         (load->aux & 0xffff) == source->number &&
-        known_descriptor(w->s, f, load->args[0], &known) && known.desc.kind == DESC_FABIN)
+        known_descriptor(w->s, f, at, load->args[0], &known) && known.desc.kind == DESC_FABIN)
       note_single(w, known.desc.color, "@map", insn->loc);
   }
 }
@@ -600,11 +609,12 @@ static void note_use(UseWalk *w, const IrFunc *f, const IrInsn *insn, const Oper
   w->out->vague_control |= may_mark(d);
 }
 
-static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t root, Times times)
+static void walk_vec(UseWalk *w, const IrFunc *f, const CallWay *at, const IrInsn *insn,
+                     uint32_t root, Times times)
 {
   Operands o;
-  fabric_read_operands(w->s, f, insn, &o);
-  note_step(w, f, insn);
+  fabric_read_operands(w->s, f, at, insn, &o);
+  note_step(w, f, at, insn);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++) {
     const Descriptor *d = &o.known[i].desc;
     if (!o.is_known[i] || !is_fabric_desc(d))
@@ -618,7 +628,8 @@ static void walk_vec(UseWalk *w, const IrFunc *f, const IrInsn *insn, uint32_t r
   }
 }
 
-static void walk_function(UseWalk *w, uint32_t func, uint32_t root, Times times, unsigned depth)
+static void walk_function(UseWalk *w, uint32_t func, const CallWay *at, uint32_t root, Times times,
+                          unsigned depth)
 {
   const IrFunc *f = &w->m->funcs[func];
   if (depth == WALK_DEPTH || ++w->calls > WALK_CALLS) {
@@ -634,9 +645,9 @@ static void walk_function(UseWalk *w, uint32_t func, uint32_t root, Times times,
       if (insn->dead)
         continue;
       if (insn->op == IR_vec)
-        walk_vec(w, f, insn, root, here);
+        walk_vec(w, f, at, insn, root, here);
       else if (insn->op == IR_call)
-        walk_function(w, insn->u.func.raw, root, here, depth + 1);
+        walk_function(w, insn->u.func.raw, &(CallWay){at, f, insn}, root, here, depth + 1);
       else if (insn->op == IR_activate && f->insns[insn->args[0].raw].op == IR_const)
         note_activation(w, (unsigned)f->insns[insn->args[0].raw].imm, root, here);
     }
@@ -744,7 +755,7 @@ const FabricUses *fabric_uses(Sema *s)
   note_tasks(&w);
   find_roots(&w);
   for (uint32_t r = 0; r < arrlenu(w.roots); r++)
-    walk_function(&w, w.roots[r].func.raw, r, (Times){1, 1}, 0);
+    walk_function(&w, w.roots[r].func.raw, NULL, r, (Times){1, 1}, 0);
   w.out->uses = arena_many(s->arena, FabricUse, arrlenu(w.uses) + 1);
   for (size_t i = 0; i < arrlenu(w.uses); i++)
     add_use(&w, &w.uses[i]);

@@ -274,11 +274,16 @@ typedef struct {
   Uses used;               /* by any operation */
 } LintFlow;
 
+/* What holds when a function returns from one call. */
+typedef struct { CallWay place; LintFlow end; } CallEnd;
+
 typedef struct {
   Sema *s;
   Arena *arena;            /* as long as the search */
   LintFlow *ends;          /* by function: what holds when it returns */
   uint8_t *state;          /* by function: 0 not looked at, 1 being looked at, 2 done */
+  CallEnd **calls;         /* stb_ds: of functions that take descriptors, by call */
+  const CallWay *at;       /* the call that is being looked at */
   bool reports;
 } Overlaps;
 
@@ -331,7 +336,7 @@ static void report_thread(const Overlaps *o, int thread, IrLocId first, IrLocId 
 static void step_vec(const Overlaps *o, const IrFunc *f, const IrInsn *insn, LintFlow *flow)
 {
   Taken taken;
-  if (!has_loc(insn->loc) || !lint_taken_by(o->s, f, insn, &taken))
+  if (!has_loc(insn->loc) || !lint_taken_by(o->s, f, o->at, insn, &taken))
     return;
   if (taken.has_dsr && fabric_is_in_library(o->s, loc_span(o, insn->loc)))
     return;                  /* its modules order those by what they send, which no check sees */
@@ -383,7 +388,7 @@ static void step_dsr_load(const Overlaps *o, const IrFunc *f, const IrInsn *insn
   if (has_loc(*running))
     report_dsr(o, file, number, *running, insn->loc);
   Descriptor desc;
-  bool is_armed = lint_known_descriptor(o->s, f, insn->args[0], &desc) &&
+  bool is_armed = lint_known_descriptor(o->s, f, o->at, insn->args[0], &desc) &&
                   (desc.flags & DESC_F_ASYNC) && desc.done.kind != ACT_NONE;
   *running = IR_NO_LOC;
   flow->used.dsr[file][number] = insn->loc;
@@ -410,7 +415,7 @@ static void step_activate(const IrFunc *f, const IrInsn *insn, LintFlow *flow)
     flow->used.task[id->imm % MAX_TASK_IDS] = insn->loc;
 }
 
-static const LintFlow *function_end(Overlaps *o, uint32_t func);
+static const LintFlow *call_end(Overlaps *o, const IrFunc *f, const IrInsn *call);
 
 /* The registers that a called function loads; of those of one operation, the first is reported. */
 static void step_loads_of_call(const Overlaps *o, const Uses *end, LintFlow *flow)
@@ -440,30 +445,44 @@ static bool takes_queue_in_use(const Uses *end, const Uses *running, IrLocId ope
   return false;
 }
 
+/* One operation of a function that is called twice: the second call. */
+static void note_second_call(const Overlaps *o, const IrInsn *call, IrLocId first, IrLocId second)
+{
+  const IrFunc *called = &o->s->ir->funcs[call->u.func.raw];
+  const char *name = o->s->ir->locs[called->loc.raw].function;
+  if (o->reports && ir_loc_eq(first, second) && has_loc(call->loc) && name)
+    diag_called_here(o->s->diags, loc_span(o, call->loc), name);
+}
+
 /* The queues and the microthreads that a called function takes while another operation has them; of
  * those of one operation, the queue is reported. */
-static void report_takes_of_call(const Overlaps *o, const Uses *end, const Uses *running)
+static void report_takes_of_call(const Overlaps *o, const IrInsn *call, const Uses *end,
+                                 const Uses *running)
 {
   const IrLocId *queue = &running->queue[0][0], *taken = &end->queue[0][0];
   for (int q = 0; q < 2 * MAX_QUEUES; q++)
-    if (has_loc(queue[q]) && has_loc(taken[q]))
+    if (has_loc(queue[q]) && has_loc(taken[q])) {
       report_queue(o, q, queue[q], taken[q]);
+      note_second_call(o, call, queue[q], taken[q]);
+    }
   for (int t = 0; t < MAX_MICROTHREADS; t++)
     if (has_loc(running->thread[t]) && has_loc(end->thread[t]) &&
-        !takes_queue_in_use(end, running, end->thread[t]))
+        !takes_queue_in_use(end, running, end->thread[t])) {
       report_thread(o, t, running->thread[t], end->thread[t]);
+      note_second_call(o, call, running->thread[t], end->thread[t]);
+    }
 }
 
 /* What the called function does on all its ways, it does here. */
-static void step_call(Overlaps *o, uint32_t func, LintFlow *flow)
+static void step_call(Overlaps *o, const IrFunc *f, const IrInsn *call, LintFlow *flow)
 {
-  const LintFlow *end = function_end(o, func);
+  const LintFlow *end = call_end(o, f, call);
   if (end == NULL || !end->is_reached)
     return;
   const IrLocId *used = uses_flat_const(&end->used), *running = uses_flat_const(&end->running);
   IrLocId *here = uses_flat(&flow->running), *here_used = uses_flat(&flow->used);
   step_loads_of_call(o, &end->used, flow);
-  report_takes_of_call(o, &end->used, &flow->running);
+  report_takes_of_call(o, call, &end->used, &flow->running);
   for (int i = 0; i < USES; i++) {
     if (has_loc(used[i]))
       here_used[i] = used[i];
@@ -540,7 +559,7 @@ static void step_block(Overlaps *o, const IrFunc *f, const IrBlock *block, LintF
     else if (insn->op == IR_activate)
       step_activate(f, insn, flow);
     else if (insn->op == IR_call)
-      step_call(o, insn->u.func.raw, flow);
+      step_call(o, f, insn, flow);
   }
 }
 
@@ -644,26 +663,64 @@ static bool has_operations(const IrFunc *f)
   return false;
 }
 
+/* Reports, and what holds at the end of the function, for what the calls at `at` give it. */
+static void find_end(Overlaps *o, const IrFunc *f, const CallWay *at, LintFlow *end)
+{
+  if (f->n_blocks == 0 || !has_operations(f))
+    return;
+  bool reported = o->reports;
+  const CallWay *outer = o->at;
+  LintFlow *starts = arena_many(o->arena, LintFlow, f->n_blocks);
+  o->reports = false;
+  o->at = at;
+  solve_flow(o, f, starts, end);
+  o->reports = true;
+  for (uint32_t b = 0; b < f->n_blocks; b++)
+    if (starts[b].is_reached)
+      step_block(o, f, &f->blocks[b], &starts[b]);
+  o->reports = reported;
+  o->at = outer;
+}
+
 /* NULL for a function that calls itself: the code generator refuses it. */
 static const LintFlow *function_end(Overlaps *o, uint32_t func)
 {
-  const IrFunc *f = &o->s->ir->funcs[func];
   if (o->state[func] == 0) {
     o->state[func] = 1;
-    if (f->n_blocks > 0 && has_operations(f)) {
-      bool saved = o->reports;
-      LintFlow *starts = arena_many(o->arena, LintFlow, f->n_blocks);
-      o->reports = false;
-      solve_flow(o, f, starts, &o->ends[func]);
-      o->reports = true;
-      for (uint32_t b = 0; b < f->n_blocks; b++)
-        if (starts[b].is_reached)
-          step_block(o, f, &f->blocks[b], &starts[b]);
-      o->reports = saved;
-    }
+    find_end(o, &o->s->ir->funcs[func], NULL, &o->ends[func]);
     o->state[func] = 2;
   }
   return o->state[func] == 2 ? &o->ends[func] : NULL;
+}
+
+/* Beyond these calls, descriptors that functions take are not known. */
+enum { MOST_CALLS_APART = 256 };
+
+/* Does the function call itself, perhaps through others, where it is being looked at? */
+static bool is_within(const CallWay *at, uint32_t func)
+{
+  while (at && at->call->u.func.raw != func)
+    at = at->outer;
+  return at != NULL;
+}
+
+/* What holds behind a call; NULL: it is not known.  A function that takes descriptors is looked at
+ * for each call. */
+static const LintFlow *call_end(Overlaps *o, const IrFunc *f, const IrInsn *call)
+{
+  const IrFunc *called = &o->s->ir->funcs[call->u.func.raw];
+  if (is_within(o->at, call->u.func.raw))
+    return NULL;
+  for (size_t i = 0; i < arrlenu(o->calls); i++)
+    if (o->calls[i]->place.call == call && o->calls[i]->place.outer == o->at)
+      return &o->calls[i]->end;
+  if (!lint_takes_dsds(called) || arrlenu(o->calls) >= MOST_CALLS_APART)
+    return function_end(o, call->u.func.raw);
+  CallEnd *apart = arena_new(o->arena, CallEnd);
+  apart->place = (CallWay){o->at, f, call};
+  arrput(o->calls, apart);
+  find_end(o, called, &apart->place, &apart->end);
+  return &apart->end;
 }
 
 /* ---- what an operation that always runs needs ------------------------------------------------ */
@@ -793,6 +850,7 @@ static void warn_of_running(Sema *s)
       warn_unrouted(&o, &o.ends[f].used, known);
     warn_unmet(&o, &o.ends[f].used);
   }
+  arrfree(o.calls);
   arena_destroy(o.arena);
 }
 

@@ -61,7 +61,7 @@ static void check_block(Sema *s, const IrFunc *f, const IrBlock *block)
     Operands o;
     if (insn->dead || insn->op != IR_vec || ir_loc_is_none(insn->loc))
       continue;
-    fabric_read_operands(s, f, insn, &o);
+    fabric_read_operands(s, f, NULL, insn, &o);
     const IrInsn *next = holds_the_tile(&o) ? next_step(f, block, i) : NULL;
     if (!next || is_used(f, block->insns[i].raw))
       continue;

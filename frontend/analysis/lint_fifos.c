@@ -43,7 +43,7 @@ static int fifo_at(const FifoLint *l, const Operands *o, const IrVecOperand *ope
 static void note_vec(const FifoLint *l, const IrFunc *f, const IrInsn *insn)
 {
   Operands o;
-  fabric_read_operands(l->s, f, insn, &o);
+  fabric_read_operands(l->s, f, NULL, insn, &o);
   if (!runs_in_background(&o))
     return;
   int into = fifo_at(l, &o, &insn->u.vec->dest), out_of = fifo_at(l, &o, &insn->u.vec->src1);
@@ -119,7 +119,7 @@ static void check_function(const FifoLint *l, const IrFunc *f)
     Operands o;
     if (insn->dead || insn->op != IR_vec || used[i])
       continue;
-    fabric_read_operands(l->s, f, insn, &o);
+    fabric_read_operands(l->s, f, NULL, insn, &o);
     if (runs_in_background(&o))
       continue;
     warn_of_rest(l, insn, &o, true);

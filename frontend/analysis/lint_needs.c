@@ -9,13 +9,14 @@
 
 /* ---- what an operation takes ----------------------------------------------------------------- */
 
-bool lint_known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor *desc)
+bool lint_known_descriptor(const Sema *s, const IrFunc *f, const CallWay *at, IrValue v,
+                           Descriptor *desc)
 {
   uint16_t flags = 0;
-  for (unsigned calls = 0;;) {
-    lint_trace_dsd(s, &f, &v, &calls);
-    const IrInsn *insn = &f->insns[v.raw];
-    const IrDesc *known = lint_constant_dsd(s, f, v);
+  for (DsdSource from = {f, v, at, 0};;) {
+    lint_trace_dsd(s, &from);
+    const IrInsn *insn = &from.f->insns[from.v.raw];
+    const IrDesc *known = lint_constant_dsd(s, from.f, from.v);
     if (known) {
       *desc = known->desc;
       desc->flags |= flags;
@@ -24,17 +25,18 @@ bool lint_known_descriptor(const Sema *s, const IrFunc *f, IrValue v, Descriptor
     if (insn->op != IR_dsd_set)
       return false;
     if (insn->field == DSRF_FLAGS) {
-      const IrInsn *value = &f->insns[insn->args[1].raw];
+      const IrInsn *value = &from.f->insns[insn->args[1].raw];
       if (value->op != IR_const)
         return false;
       flags |= (uint16_t)value->imm;
     }
-    v = insn->args[0];
+    from.v = insn->args[0];
   }
 }
 
 /* The same choice as the machine's (docs/cycle-model.md, microthreads). */
-bool lint_taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *taken)
+bool lint_taken_by(const Sema *s, const IrFunc *f, const CallWay *at, const IrInsn *insn,
+                   Taken *taken)
 {
   const IrVecOperand *order[] = {&insn->u.vec->dest, &insn->u.vec->src0, &insn->u.vec->src1};
   bool wse3 = s->session->options->arch == ARCH_WSE3, is_given = false;
@@ -46,7 +48,7 @@ bool lint_taken_by(const Sema *s, const IrFunc *f, const IrInsn *insn, Taken *ta
     if ((order[i]->kind != IRV_DSD && !is_dsr) || order[i]->is_memory)
       continue;
     if (is_dsr ? !lint_register_descriptor(s, order[i]->file, order[i]->number, &desc)
-               : !lint_known_descriptor(s, f, insn->args[order[i]->arg], &desc))
+               : !lint_known_descriptor(s, f, at, insn->args[order[i]->arg], &desc))
       return false;
     if (desc.kind != DESC_FABIN && desc.kind != DESC_FABOUT)
       continue;
@@ -153,7 +155,7 @@ static void note_dsrs(Sema *s, Span at, const IrVec *vec)
 }
 
 /* Callers of the library may leave a part of a module unused. */
-static void note_needs(Sema *s, const IrFunc *f, const IrInsn *insn)
+static void note_needs(Sema *s, const IrFunc *f, const CallWay *place, const IrInsn *insn)
 {
   Taken taken = {.queue = {-1, -1, -1}};
   const IrInsn *id = insn->op == IR_activate ? &f->insns[insn->args[0].raw] : NULL;
@@ -165,7 +167,7 @@ static void note_needs(Sema *s, const IrFunc *f, const IrInsn *insn)
     note_dsrs(s, at, insn->u.vec);
   if (id && id->op == IR_const)
     taken.tasks = UINT64_C(1) << id->imm % MAX_TASK_IDS;
-  else if (insn->op != IR_vec || !lint_taken_by(s, f, insn, &taken))
+  else if (insn->op != IR_vec || !lint_taken_by(s, f, place, insn, &taken))
     return;
   for (size_t i = 0; i < ARRAY_COUNT(taken.queue); i++)
     if (taken.queue[i] >= 0)
@@ -175,15 +177,27 @@ static void note_needs(Sema *s, const IrFunc *f, const IrInsn *insn)
       note_task(s, at, n);
 }
 
-void lint_note_needs(Sema *s, const IrFunc *f)
+/* Of functions that get descriptors from functions that get them, and so on. */
+enum { DEEPEST_NEEDS = 4 };
+
+static void note_function(Sema *s, const IrFunc *f, const CallWay *place, unsigned depth)
 {
   const uint8_t *ways = lint_ways(s, f);
   for (uint32_t b = 0; b < f->n_blocks; b++)
     for (uint32_t i = 0; i < f->blocks[b].n_insns && ways[b]; i++) {
       const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
-      if (!insn->dead)
-        note_needs(s, f, insn);
+      const IrFunc *called = insn->op == IR_call ? &s->ir->funcs[insn->u.func.raw] : NULL;
+      if (insn->dead)
+        continue;
+      note_needs(s, f, place, insn);
+      if (called && depth < DEEPEST_NEEDS && lint_takes_dsds(called))
+        note_function(s, called, &(CallWay){place, f, insn}, depth + 1);
     }
+}
+
+void lint_note_needs(Sema *s, const IrFunc *f)
+{
+  note_function(s, f, NULL, 0);
 }
 
 /* ---- classes of tiles ------------------------------------------------------------------------ */

@@ -47,7 +47,7 @@ bool lint_register_descriptor(const Sema *s, DsrFile file, unsigned number, Desc
   if (!sole)
     return false;
   if (!sole->preset)
-    return lint_known_descriptor(s, sole->f, sole->load->args[0], desc);
+    return lint_known_descriptor(s, sole->f, NULL, sole->load->args[0], desc);
   *desc = sole->preset->desc;
   return true;
 }

@@ -42,7 +42,7 @@ static void check_action(Sema *s, Action action, IrLocId loc, NamedIds named)
 static void check_operation(Sema *s, const IrFunc *f, const IrInsn *insn, NamedIds named)
 {
   Operands o;
-  fabric_read_operands(s, f, insn, &o);
+  fabric_read_operands(s, f, NULL, insn, &o);
   for (size_t i = 0; i < ARRAY_COUNT(o.operand); i++)
     if (o.is_known[i]) {
       check_action(s, o.known[i].desc.done, insn->loc, named);

@@ -139,8 +139,16 @@ bool lint_is_kept(const Sema *s, const IrFunc *f, const IrInsn *store)
 
 /* ---- descriptors that functions take and hand back ------------------------------------------- */
 
-/* A function may hand back what it gets from itself. */
-enum { MOST_CALLS = 16 };
+/* A function may hand back what it gets from itself.  Walks through calls are less deep. */
+enum { MOST_CALLS = 64 };
+
+bool lint_takes_dsds(const IrFunc *f)
+{
+  for (uint32_t i = 0; i < f->n_params; i++)
+    if (ir_type_is_dsd(f->params[i]))
+      return true;
+  return false;
+}
 
 bool lint_hands_back(const IrFunc *f, IrValue *v)
 {
@@ -175,7 +183,8 @@ static const SoleCall *find_sole_calls(const IrModule *m, Arena *arena)
   return calls;
 }
 
-const SoleCall *lint_sole_call(const Sema *s, const IrFunc *f)
+/* The one call of a function; NULL: there are none or several, or a pointer leads to it. */
+static const SoleCall *sole_call(const Sema *s, const IrFunc *f)
 {
   MachineSetup *setup = s->setup;
   if (!setup->sole_calls)
@@ -184,39 +193,46 @@ const SoleCall *lint_sole_call(const Sema *s, const IrFunc *f)
   return sole->calls == 1 && sole->call ? sole : NULL;
 }
 
-/* From a parameter to what the one call of its function gives. */
-static bool step_to_caller(const Sema *s, const IrFunc **f, IrValue *v)
+/* From a parameter to what the call gives, or the one call of its function. */
+static bool step_to_caller(const Sema *s, DsdSource *from)
 {
-  const SoleCall *sole = lint_sole_call(s, *f);
-  for (uint32_t i = 0; sole && i < (*f)->n_params; i++) {
-    if (!ir_value_eq((*f)->blocks[0].params[i], *v))
+  const SoleCall *sole = from->at ? NULL : sole_call(s, from->f);
+  const IrFunc *caller = from->at ? from->at->caller : sole ? sole->caller : NULL;
+  const IrInsn *call = from->at ? from->at->call : sole ? sole->call : NULL;
+  for (uint32_t i = 0; call && i < from->f->n_params; i++) {
+    if (!ir_value_eq(from->f->blocks[0].params[i], from->v))
       continue;
-    *f = sole->caller;
-    *v = sole->call->args[i];
+    from->v = call->args[i];
+    from->f = caller;
+    from->at = from->at ? from->at->outer : NULL;
     return true;
   }
   return false;
 }
 
 /* From a call to what the function hands back. */
-static bool step_into_call(const Sema *s, const IrFunc **f, IrValue *v)
+static bool step_into_call(const Sema *s, DsdSource *from)
 {
-  const IrInsn *insn = &(*f)->insns[v->raw];
+  const IrInsn *insn = &from->f->insns[from->v.raw];
+  const IrFunc *called = insn->op == IR_call ? &s->ir->funcs[insn->u.func.raw] : NULL;
   IrValue returned;
-  if (insn->op != IR_call || !lint_hands_back(&s->ir->funcs[insn->u.func.raw], &returned))
+  if (!called || !lint_hands_back(called, &returned))
     return false;
-  *f = &s->ir->funcs[insn->u.func.raw];
-  *v = returned;
+  CallWay *place = arena_new(s->arena, CallWay);
+  *place = (CallWay){from->at, from->f, insn};
+  from->f = called;
+  from->v = returned;
+  from->at = place;
   return true;
 }
 
-bool lint_trace_dsd(const Sema *s, const IrFunc **f, IrValue *v, unsigned *calls)
+bool lint_trace_dsd(const Sema *s, DsdSource *from)
 {
-  for (bool is_variable = false;; ++*calls) {
-    IrValue held = lint_held_value(s, *f, *v);
-    is_variable |= !ir_value_eq(held, *v);
-    *v = held;
-    if (*calls >= MOST_CALLS || (!step_into_call(s, f, v) && !step_to_caller(s, f, v)))
+  for (bool is_variable = false;; from->calls++) {
+    IrValue held = lint_held_value(s, from->f, from->v);
+    is_variable |= !ir_value_eq(held, from->v);
+    from->v = held;
+    if (from->calls >= MOST_CALLS || (!step_into_call(s, from) && !step_to_caller(s, from)))
       return is_variable;
   }
 }
