@@ -117,11 +117,24 @@ void lint_warn_unbound(Sema *s, Span at, unsigned id);
 /* Notes what the operations of a function need that runs, and what of it is not there; also those
  * of functions that it gives descriptors. */
 void lint_note_needs(Sema *s, const IrFunc *f);
+
+/* ---- lint_values.c --------------------------------------------------------------------------- */
+
+enum { MOST_VALUES = 16 };
+typedef struct { unsigned n; uint64_t at[MOST_VALUES]; } PossibleValues;
+/* All values that a number may have; false: they are too many, or not known. */
+bool lint_possible_values(const Sema *s, const IrFunc *f, IrValue v, PossibleValues *values);
+/* The ids that a number may be, a bit each; `unknown` if they are not known. */
+uint64_t lint_possible_ids(const Sema *s, const IrFunc *f, IrValue v, uint64_t unknown);
+
 /* ---- lint_runs.c: what runs on a tile -------------------------------------------------------- */
 
 /* Tasks that instructions can activate or unblock, a bit each; `unknown` where an id is not
  * known. */
 uint64_t lint_tasks_of_code(const Sema *s, ActionKind kind, uint64_t unknown);
+/* Tasks that action words activate or unblock: those that a number may be. */
+uint64_t lint_tasks_of_words(const Sema *s, const IrFunc *f, IrValue word, ActionKind kind,
+                             uint64_t unknown);
 /* fabric_ways of a function, found once. */
 const uint8_t *lint_ways(const Sema *s, const IrFunc *f);
 /* Marks the function and what it calls. */

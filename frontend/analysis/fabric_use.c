@@ -282,17 +282,16 @@ static void note_insn(UseWalk *w, const IrFunc *f, uint32_t i, bool escapes)
     lose_descriptor(w, &lint_constant_dsd(w->s, f, (IrValue){i})->desc);
   } else if (insn->op == IR_dsd_set && (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {
     if (!known_action(f, insn->args[1], &action))
-      w->unclear_tasks = UINT64_MAX;
+      w->unclear_tasks |= lint_tasks_of_words(w->s, f, insn->args[1], ACT_ACTIVATE, UINT64_MAX);
     else if (escapes)
       w->unclear_tasks |= setup_started_task(action);
   } else if (insn->op == IR_dsr_set &&
              (insn->field == DSRF_DONE || insn->field == DSRF_CONTROL)) {
     w->unclear_tasks = UINT64_MAX;
   } else if (insn->op == IR_activate && f->insns[insn->args[0].raw].op != IR_const) {
-    w->unclear_tasks = UINT64_MAX;
+    w->unclear_tasks |= lint_possible_ids(w->s, f, insn->args[0], UINT64_MAX);
   } else if (insn->op == IR_block) {
-    const IrInsn *id = &f->insns[insn->args[0].raw];
-    w->held_tasks |= id->op == IR_const ? UINT64_C(1) << id->imm % MAX_TASK_IDS : UINT64_MAX;
+    w->held_tasks |= lint_possible_ids(w->s, f, insn->args[0], UINT64_MAX);
   }
 }
 

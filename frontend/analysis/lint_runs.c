@@ -1,27 +1,36 @@
 /* What runs on a tile: functions and the tasks that their code starts. */
 #include "frontend/analysis/analysis_internal.h"
 
+uint64_t lint_tasks_of_words(const Sema *s, const IrFunc *f, IrValue word, ActionKind kind,
+                             uint64_t unknown)
+{
+  PossibleValues words;
+  Action action = {0};
+  uint64_t tasks = 0;
+  if (!lint_possible_values(s, f, word, &words))
+    return unknown;
+  for (unsigned i = 0; i < words.n; i++)
+    if (action_decode((uint16_t)words.at[i], &action))
+      tasks |= setup_task_of(action, kind);
+  return tasks;
+}
+
 /* Tasks that the instruction can activate or unblock, itself or by operations with its DSD, a bit
  * each; `unknown` where an id is not known. */
-static uint64_t tasks_of_insn(const IrFunc *f, const IrInsn *insn, ActionKind kind,
+static uint64_t tasks_of_insn(const Sema *s, const IrFunc *f, const IrInsn *insn, ActionKind kind,
                               uint64_t unknown)
 {
-  Action action = {0};
   bool is_action = insn->field == DSRF_DONE || insn->field == DSRF_CONTROL;
   if (insn->op == IR_dsd_const)
     return setup_task_of(insn->u.desc->desc.done, kind) |
            setup_task_of(insn->u.desc->desc.on_control, kind);
   if (insn->op == IR_dsr_set && is_action)
     return unknown;
-  bool sets = insn->op == IR_dsd_set && is_action;
-  if (!sets && insn->op != (kind == ACT_ACTIVATE ? IR_activate : IR_unblock))
-    return 0;
-  const IrInsn *value = &f->insns[insn->args[sets].raw];
-  if (value->op != IR_const)
-    return unknown;
-  if (!sets)
-    return UINT64_C(1) << value->imm % MAX_TASK_IDS;
-  return action_decode((uint16_t)value->imm, &action) ? setup_task_of(action, kind) : 0;
+  if (insn->op == IR_dsd_set && is_action)
+    return lint_tasks_of_words(s, f, insn->args[1], kind, unknown);
+  bool is_one = insn->op == IR_activate || (insn->op == IR_unblock && insn->aux == ID_TASK);
+  return is_one && (insn->op == IR_activate) == (kind == ACT_ACTIVATE)
+             ? lint_possible_ids(s, f, insn->args[0], unknown) : 0;
 }
 
 const uint8_t *lint_ways(const Sema *s, const IrFunc *f)
@@ -47,7 +56,7 @@ static uint64_t tasks_of_func(const Sema *s, const IrFunc *f, ActionKind kind, u
     for (uint32_t i = 0; i < f->blocks[b].n_insns && (ways[b] || all); i++) {
       const IrInsn *insn = &f->insns[f->blocks[b].insns[i].raw];
       if (!insn->dead)
-        tasks |= tasks_of_insn(f, insn, kind, unknown);
+        tasks |= tasks_of_insn(s, f, insn, kind, unknown);
     }
   return tasks;
 }

@@ -12,11 +12,9 @@ static uint64_t blocked_ids(const Sema *s)
   uint64_t ids = s->setup->blocked;
   for (uint32_t f = 0; f < s->ir->n_funcs; f++)
     for (uint32_t i = 1; i < s->ir->funcs[f].n_insns; i++) {
-      const IrInsn *insns = s->ir->funcs[f].insns;
-      if (insns[i].dead || insns[i].op != IR_block)
-        continue;
-      const IrInsn *id = &insns[insns[i].args[0].raw];
-      ids |= id->op == IR_const ? bit_of(id->imm) : UINT64_MAX;
+      const IrInsn *insn = &s->ir->funcs[f].insns[i];
+      if (!insn->dead && insn->op == IR_block)
+        ids |= lint_possible_ids(s, &s->ir->funcs[f], insn->args[0], UINT64_MAX);
     }
   return ids;
 }
