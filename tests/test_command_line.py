@@ -143,19 +143,24 @@ def test_a_full_disk_is_named_whatever_is_written(hello, option):
 @pytest.mark.parametrize("command", [
     "wse-emu p.bin --report=r.html", "wse-emu p.bin --report=/dev/stdout > r.html",
     "wse-emu p.bin --trace-format=perfetto --trace-file=t", "wse-emu p.bin --save-state=s",
-    f"cslc {HELLO} -o q.bin", "csl-fmt -i long.csl", "wse-emu --cluster=c.json --stats=s.json"])
+    f"cslc {HELLO} -o q.bin", f"cslc {HELLO} -o q", f"cslc {HELLO} -o new/folders/q/",
+    f"cslc {HELLO} -o empty", "csl-fmt -i long.csl", "wse-emu --cluster=c.json --stats=s.json"])
 def test_a_limit_of_file_sizes_is_named_and_leaves_no_part(hello, command):
     (hello / "long.csl").write_text("const a=1;\n" * 500)
     wafers = [{"name": name, "image": "p.bin"} for name in ("a", "b")]
     (hello / "c.json").write_text(json.dumps({"wafers": wafers, "links": []}))
-    before = {p.name: p.read_bytes() for p in hello.iterdir()}
+    (hello / "empty").mkdir()
+
+    def contents():
+        return {p.name: list(p.iterdir()) if p.is_dir() else p.read_bytes()
+                for p in hello.iterdir() if p.name != "r.html"}
+    before = contents()
     tool, rest = command.split(" ", 1)
     limited = f"ulimit -f 1; {harness.tool(tool)} {rest}"
     ran = harness.run(["bash", "-c", limited], expect=1, cwd=hello)
     assert "cannot write" in ran.err
     assert re.search("File too large|not all of it has arrived", ran.err)
-    after = {p.name: p.read_bytes() for p in hello.iterdir() if p.name != "r.html"}
-    assert after == before
+    assert contents() == before
 
 
 @pytest.mark.parametrize("options, name", [

@@ -281,17 +281,30 @@ static const char *json_name(const Session *session)
   return arena_printf(session->arena, "%.*s.json", (int)n, out);
 }
 
-/* Makes a folder and those above it. */
-static bool make_folders(Arena *arena, const char *path)
+/* Makes a folder and those above it; adds one to `n_new` for each that was not there. */
+static bool make_folders(Arena *arena, const char *path, unsigned *n_new)
 {
   char *part = arena_copy_text(arena, path, strlen(path));
   for (char *c = part + 1; *c; c++)
     if (*c == '/') {
       *c = '\0';
-      mkdir(part, 0777);       /* what goes wrong here goes wrong below, too */
+      *n_new += mkdir(part, 0777) == 0;    /* what goes wrong here goes wrong below, too */
       *c = '/';
     }
-  return mkdir(path, 0777) == 0 || errno == EEXIST;
+  bool is_new = mkdir(path, 0777) == 0;
+  *n_new += is_new;
+  return is_new || errno == EEXIST;
+}
+
+/* Removes the last folders of the path: those that are new and have nothing in them. */
+static void remove_folders(Arena *arena, const char *path, unsigned n_new)
+{
+  int error = errno;
+  char *part = arena_copy_text(arena, path, strlen(path));
+  for (; n_new > 0 && rmdir(part) == 0; n_new--)
+    if (strrchr(part, '/'))
+      *strrchr(part, '/') = '\0';
+  errno = error;
 }
 
 /* ---- output folders ------------------------------------------------------------------------ */
@@ -309,7 +322,7 @@ static const char *path_in(Arena *arena, const char *folder, const char *name)
 
 static bool write_files(Arena *arena, const char *folder, const OutFile *files, size_t n)
 {
-  if (!make_folders(arena, path_in(arena, folder, sub_folder)))
+  if (mkdir(path_in(arena, folder, sub_folder), 0777) != 0)
     return false;
   for (size_t i = 0; i < n; i++)
     if (!file_write_all(path_in(arena, folder, files[i].name), files[i].bytes, files[i].length))
@@ -323,7 +336,7 @@ static bool move_files(Arena *arena, const char *from, const char *to, const Out
 {
   int lock = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   bool done = lock >= 0 && flock(lock, LOCK_EX) == 0 &&
-              make_folders(arena, path_in(arena, to, sub_folder));
+              (mkdir(path_in(arena, to, sub_folder), 0777) == 0 || errno == EEXIST);
   for (size_t i = 0; done && i < n; i++)
     done = rename(path_in(arena, from, files[i].name), path_in(arena, to, files[i].name)) == 0;
   int error = errno;
@@ -344,7 +357,8 @@ static void remove_folder(Arena *arena, const char *folder, const OutFile *files
 }
 
 /* Everything is written to a folder beside `out` first, which then becomes `out` or, if there is
- * one, gives its files to it: a compilation that fails or is stopped leaves the old files. */
+ * one, gives its files to it: a compilation that fails or is stopped leaves the old files, and no
+ * folders where there were none. */
 static bool write_folder(Arena *arena, const char *out, const OutFile *files, size_t n)
 {
   size_t length = strlen(out);
@@ -354,12 +368,16 @@ static bool write_folder(Arena *arena, const char *out, const OutFile *files, si
   char *beside = arena_printf(arena, "%s.XXXXXX", folder);
   mode_t mask = umask(0);
   umask(mask);
-  if (!make_folders(arena, folder) || !mkdtemp(beside))
-    return false;
-  chmod(beside, 0777 & ~mask);
-  bool done = write_files(arena, beside, files, n) &&
+  unsigned n_new = 0;
+  bool is_there = make_folders(arena, folder, &n_new) && mkdtemp(beside);
+  if (is_there)
+    chmod(beside, 0777 & ~mask);
+  bool done = is_there && write_files(arena, beside, files, n) &&
               (rename(beside, folder) == 0 || move_files(arena, beside, folder, files, n));
-  remove_folder(arena, beside, files, n);
+  if (is_there)
+    remove_folder(arena, beside, files, n);
+  if (!done)
+    remove_folders(arena, folder, n_new);
   return done;
 }
 
