@@ -255,7 +255,12 @@ static void call_symbols(Calls *c, CallHandle *h)
   size_t size;
   uint32_t x = call_number(c, 4), y = call_number(c, 3);
   bool null = call_below(c, 16) == 0;
-  switch (call_below(c, 5)) {
+  int64_t least;
+  uint64_t most;
+  switch (call_below(c, 6)) {
+  case 5:
+    call_check(c, h, wse_param_range(h->program, x, y, null ? NULL : &least, &most));
+    break;
   case 0: call_check(c, h, wse_symbol(h->program, call_name(c), null ? NULL : &symbol)); break;
   case 1: call_check(c, h, wse_symbol_at(h->program, x, null ? NULL : &symbol)); break;
   case 2: call_check(c, h, wse_geometry(h->program, null ? NULL : &geometry)); break;

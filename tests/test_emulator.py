@@ -332,6 +332,29 @@ def test_an_argument_has_the_bits_of_its_type(integers, kind):
             assert f"{kind} takes {limits(kind)[0]} to {limits(kind)[1]}, decimal or" in err, err
 
 
+def element_bytes(kind):
+    """What an integer takes in a tile's memory."""
+    return next(size for size in (1, 2, 4, 8) if int(kind[1:]) <= 8 * size)
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_an_array_has_the_bits_of_its_type(integers, tmp_path, kind):
+    """A number outside is refused like one on the command line, whichever sign the array has."""
+    size = element_bytes(kind)
+    for value in (*limits(kind), limits(kind)[0] - 1, limits(kind)[1] + 1):
+        for sign in "iu":
+            if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
+                continue
+            bits = (value % (1 << 8 * size)).to_bytes(size, "little") * 2
+            numpy.save(tmp_path / "a.npy", numpy.frombuffer(bits, f"{sign}{size}"))
+            there = int.from_bytes(bits[:size], "little", signed=kind[0] == "i")
+            fits = limits(kind)[0] <= there <= limits(kind)[1]
+            ran = harness.emu(integers / "out", f"--h2d=ptr_{kind}={tmp_path}/a.npy",
+                              f"--print=ptr_{kind}", expect=0 if fits else 1)
+            assert fits or f" is no value of type {kind}" in ran.err, ran.err
+            assert not fits or ran.out == f"ptr_{kind}@0,0: {there} {there}\n"
+
+
 def test_a_script_gives_arguments_the_bits_of_their_types(integers):
     calls = [(kind, value, 0 <= i < 2) for kind in INTEGERS
              for i, value in enumerate([*limits(kind), limits(kind)[0] - 1, limits(kind)[1] + 1])]

@@ -431,17 +431,90 @@ comptime {
         r.memcpy_d2h(chosen, r.get_id("chosen"), 0, 0, 1, 1, 3, streaming=False, data_type=NARROW,
                      order=MemcpyOrder.ROW_MAJOR, nonblock=False)
         assert list(chosen.astype(np.uint16).view(np.int16)) == [9, -3, 12], chosen
-        for wrong in -1, 2 ** 16, 1.5:
-            try:
-                r.launch("choose", wrong, 0, 12, nonblock=False)
-            except (TypeError, ValueError) as e:
-                print(e)
+        for wrong in -1, 64, 1.5:
+            print(message(r.launch, "choose", wrong, 0, 12, nonblock=False))
+        print(message(r.launch, "choose", 3, 0, 31, nonblock=False))
     """)
     told = [line for line in ran.out.splitlines() if "argument" in line]
     assert [line.split(": ", 1)[1] for line in told] == [
-        "argument 1 of 'choose': -1 is outside 0 to 65535 (color)",
-        "argument 1 of 'choose': 65536 is outside 0 to 65535 (color)",
-        "argument 1 of 'choose' is an integer (color), 1.5 given"], ran
+        "argument 1 of 'choose': -1 is outside 0 to 63 (color)",
+        "argument 1 of 'choose': 64 is outside 0 to 63 (color)",
+        "argument 1 of 'choose' is an integer (color), 1.5 given",
+        "argument 3 of 'choose': 31 is outside 8 to 30 (local_task_id)"], ran
+    for arguments, told in (("64,0,12", "'64' is no value of type color"),
+                            ("3,0,-65524", "'-65524' is no value of type local_task_id")):
+        ran = harness.emu(tmp_path / "out", f"--launch=choose({arguments})", expect=1)
+        assert told in ran.err, ran.err
+
+
+NARROW_LAYOUT = """
+param W: u16;
+const memcpy = @import_module("<memcpy/get_params>", .{ .width = W, .height = 1 });
+layout {
+  @set_rectangle(W, 1);
+  for (@range(u16, W)) |x| @set_tile_code(x, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(x) });
+  @export_name("a", [*]i24, true);
+  @export_name("b", [*]u12, true);
+  @export_name("c", [*]i48, true);
+  @export_name("d", [*]i32, true);
+}
+"""
+NARROW_PE = """
+param memcpy_params: comptime_struct;
+const sys_mod = @import_module("<memcpy/memcpy>", memcpy_params);
+var a = @zeros([2]i24);
+var b = @zeros([2]u12);
+var c = @zeros([2]i48);
+var d = @zeros([2]i32);
+var a_ptr: [*]i24 = &a;
+var b_ptr: [*]u12 = &b;
+var c_ptr: [*]i48 = &c;
+var d_ptr: [*]i32 = &d;
+comptime {
+  @export_symbol(a_ptr, "a");
+  @export_symbol(b_ptr, "b");
+  @export_symbol(c_ptr, "c");
+  @export_symbol(d_ptr, "d");
+}
+"""
+
+
+@pytest.mark.parametrize("order", ["ROW_MAJOR", "COL_MAJOR"])
+def test_a_copy_of_numbers_that_a_type_does_not_have_warns(tmp_path, order):
+    """Words of 24, of 12 and of 48 bits, in any place of the array; 48 bits are two words."""
+    host_run.build(tmp_path, NARROW_LAYOUT, NARROW_PE, params={"W": 3})
+    ran = script(tmp_path, f"""
+        named = dict(streaming=False, order=MemcpyOrder.{order}, nonblock=False)
+        def copy(name, values, words, data_type=WIDE):
+            array = np.array(values, np.int64 if name == "c" else np.int32).view(np.uint32)
+            if name == "c" and named["order"] == MemcpyOrder.COL_MAJOR:
+                array = array.reshape(3, words).T.reshape(-1).copy()
+            r.memcpy_h2d(r.get_id(name), array, 0, 0, 3, 1, words, data_type=data_type, **named)
+        for value in -2**23, 2**23 - 1, -2**23 - 1, 2**23:
+            print("a", value, flush=True)
+            copy("a", [0, 1, 2, 3, value, 5], 2)
+        for value in 0, 2**12 - 1, 2**12, -1:
+            print("b", value, flush=True)
+            copy("b", [0, value, 2, 3, 4, 5], 2, NARROW)
+        for value in -2**47, 2**47 - 1, 2**47, -2**47 - 1:
+            print("c", value, flush=True)
+            copy("c", [0, 1, 2, 3, 4, value], 4)
+        copy("d", [2**31 - 1, -2**31, 0, 1, 2, 3], 2)
+        r.stop()
+    """)
+    assert [line.split("warning: ", 1)[1] for line in ran.err.splitlines() if "warning" in line] == [
+        "a copy to 'a' ([*]i24) has the word -8388609, which i24 (-8388608 to 8388607) does not have; "
+        "the copy moves its bits [copy_beyond]",
+        "a copy to 'a' ([*]i24) has the word 8388608, which i24 (-8388608 to 8388607) does not have; "
+        "the copy moves its bits [copy_beyond]",
+        "a copy to 'b' ([*]u12) has the word 4096, which u12 (0 to 4095) does not have; the copy "
+        "moves its bits [copy_beyond]",
+        "a copy to 'b' ([*]u12) has the word 65535, which u12 (0 to 4095) does not have; the copy "
+        "moves its bits [copy_beyond]",
+        f"a copy to 'c' ([*]i48) has the word {2**15}, which the upper half of i48 ({-2**47} to "
+        f"{2**47 - 1}) does not have; the copy moves its bits [copy_beyond]",
+        f"a copy to 'c' ([*]i48) has the word {-2**15 - 1}, which the upper half of i48 ({-2**47} to "
+        f"{2**47 - 1}) does not have; the copy moves its bits [copy_beyond]"], ran.err
 
 
 WIDE_LAYOUT = """

@@ -92,8 +92,21 @@ const DebugFunction *calls_function(const ImageClass *cls, uint32_t pc);
  * same bits back. */
 void element_format(char element_class, unsigned bytes, Fp16Format fp16, uint64_t bits,
                     char text[32]);
-/* An integer type may have fewer bits than its bytes: i24. */
-typedef struct { char element_class; uint8_t bytes, bits; } ElementType;
+/* An integer type may have fewer bits than its bytes: i24; ids have a range of their own. */
+typedef struct {
+  char element_class;
+  uint8_t bytes, bits;
+  const char *id;              /* "color"; NULL: no id */
+  uint16_t id_least, id_most;
+} ElementType;
+/* The type of the data of an export, i24 for `[*]i24`, and that of a parameter of a function. */
+ElementType element_type_of_data(const Machine *m, const ImageExport *export);
+ElementType element_type_of_param(const Machine *m, const ImageExport *export, unsigned number);
+/* The bits of an element, those of its bytes, are those of a number of the type: what an integer
+ * type does not use repeats its sign.  Floats have any bits. */
+bool element_is_of_type(ElementType type, uint64_t bits);
+/* Are there bits that are not? */
+bool element_type_is_narrow(ElementType type);
 /* The bits of a value written by a user, as many as the bytes have; false if it is no value of the
  * type. */
 bool element_parse(const char *text, size_t length, ElementType type, Fp16Format fp16,
@@ -101,8 +114,8 @@ bool element_parse(const char *text, size_t length, ElementType type, Fp16Format
 /* The least and the largest value of an integer type. */
 int64_t element_least(ElementType type);
 uint64_t element_most(ElementType type);
-/* "f32", "i16", "bool" ... */
-const char *element_type_name(char element_class, unsigned bytes, Fp16Format fp16);
+/* "i24", "color", "f32" ... */
+const char *element_type_text(Arena *arena, ElementType type, Fp16Format fp16);
 
 /* ---- variables.c: variables as text ---------------------------------------------------------- */
 

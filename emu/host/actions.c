@@ -66,6 +66,8 @@ static const char *action_name(HostActionKind kind)
   return names[kind];
 }
 
+static const Machine *machine_of(const Parse *p) { return session_program(p->session)->machine; }
+
 static bool bad_syntax(const Parse *p, const char *expected)
 {
   diag_action_syntax(p->diags, HOST_NOWHERE, action_name(p->given->kind), p->given->text, expected);
@@ -216,45 +218,6 @@ static bool share_elements(Parse *p, uint64_t count)
   return false;
 }
 
-/* `text`: the type as CSL prints it, up to the length.  The name of an integer type gives the
- * bits. */
-static ElementType type_of(char element_class, unsigned bytes, const char *text, size_t length)
-{
-  ElementType type = {element_class, (uint8_t)bytes, (uint8_t)(bytes * BITS_OF_BYTE)};
-  if (length < 2 || *text != element_class || !strchr("iu", element_class))
-    return type;
-  unsigned bits = 0;
-  for (size_t i = 1; i < length; i++) {
-    if (text[i] < '0' || text[i] > '9' || bits > type.bits)
-      return type;
-    bits = 10 * bits + (unsigned)(text[i] - '0');
-  }
-  type.bits = bits < type.bits ? (uint8_t)bits : type.bits;
-  return type;
-}
-
-/* The type of an element of the data: i24 for `[*]i24`. */
-static ElementType type_of_data(const ImageExport *export)
-{
-  size_t from = strlen(export->type);
-  while (from && !strchr("]* ", export->type[from - 1]))
-    from--;
-  return type_of(export->element_class, export->element_bytes, export->type + from,
-                 strlen(export->type) - from);
-}
-
-/* The type of a parameter of the function, whose own type reads `fn(i24,bool)void`. */
-static ElementType type_of_param(const ImageExport *export, unsigned number)
-{
-  const char *text = export->type + strcspn(export->type, "(");
-  for (unsigned i = 0; i < number && *text; i++)
-    text += 1 + strcspn(text + 1, ",)");
-  text += *text != 0;
-  text += strspn(text, " ");
-  return type_of(export->param_class[number], export->param_bytes[number], text,
-                 strcspn(text, ",)"));
-}
-
 /* What the command line may say for a value of this type. */
 static const char *value_forms(Arena *arena, ElementType type)
 {
@@ -269,10 +232,7 @@ static const char *value_forms(Arena *arena, ElementType type)
 static bool bad_value(const Parse *p, const char *text, size_t length, ElementType type)
 {
   Arena *arena = session_arena(p->session);
-  bool is_integer = strchr("iu", type.element_class) != NULL;
-  const char *name = is_integer ? arena_printf(arena, "%c%u", type.element_class, type.bits)
-                                : element_type_name(type.element_class, type.bytes,
-                                                    p->image->fp16);
+  const char *name = element_type_text(arena, type, p->image->fp16);
   diag_value_bad(p->diags, HOST_NOWHERE, arena_copy_text(arena, text, length), name);
   diag_value_forms(p->diags, HOST_NOWHERE, name, value_forms(arena, type));
   session_usage(p->session);
@@ -282,11 +242,12 @@ static bool bad_value(const Parse *p, const char *text, size_t length, ElementTy
 static bool parse_values(Parse *p, const char *text)
 {
   const ImageExport *export = export_of(p);
+  ElementType type = element_type_of_data(machine_of(p), export);
   for (const char *at = text;;) {
     size_t length = strcspn(at, ",");
     uint64_t bits;
-    if (!element_parse(at, length, type_of_data(export), p->image->fp16, &bits))
-      return bad_value(p, at, length, type_of_data(export));
+    if (!element_parse(at, length, type, p->image->fp16, &bits))
+      return bad_value(p, at, length, type);
     for (uint32_t k = 0; k < element_words(export); k++)
       arrput(p->action->words, (uint32_t)(bits >> k * BITS_OF_WORD));
     if (!at[length])
@@ -329,15 +290,24 @@ static uint32_t array_word(const NpyArray *array, uint64_t index, uint32_t part)
   return word;
 }
 
-/* A byte of an array may be a number that is no bool. */
-static bool holds_bools(const Parse *p, const NpyArray *array)
+/* Element number `index`, as its bytes have it. */
+static uint64_t array_element(const NpyArray *array, uint64_t index)
 {
-  for (uint64_t i = 0; i < array->count; i++) {
-    unsigned value = array->data[i];
-    if (value > 1) {
-      int number = array->kind == 'i' ? (int8_t)value : (int)value;
-      const char *text = arena_printf(session_arena(p->session), "%d", number);
-      return bad_value(p, text, strlen(text), type_of('b', 1, "", 0));
+  uint64_t bits = 0;
+  for (unsigned i = 0; i < array->bytes; i++)
+    bits |= (uint64_t)array->data[index * array->bytes + i] << BITS_OF_BYTE * i;
+  return bits;
+}
+
+/* An array may have numbers that are no values of the type: 2 for a bool, or 256 for a color. */
+static bool holds_values(const Parse *p, const NpyArray *array, ElementType type)
+{
+  for (uint64_t i = 0; element_type_is_narrow(type) && i < array->count; i++) {
+    uint64_t bits = array_element(array, i);
+    if (!element_is_of_type(type, bits)) {
+      char text[32];
+      element_format(array->kind, array->bytes, p->image->fp16, bits, text);
+      return bad_value(p, text, strlen(text), type);
     }
   }
   return true;
@@ -353,7 +323,7 @@ static bool array_fits(const Parse *p, const NpyArray *array, const char *path)
   } else if (array->count == 0) {
     diag_array_empty(p->diags, HOST_NOWHERE, path, export->name);
   } else {
-    return export->element_class != 'b' || holds_bools(p, array);
+    return holds_values(p, array, element_type_of_data(machine_of(p), export));
   }
   session_usage(p->session);
   return false;
@@ -566,14 +536,15 @@ static bool parse_argument(Parse *p, const char *text, size_t length)
   unsigned i = a->n_args++;
   if (i >= export->n_params)
     return true;                 /* counted only: the caller says how many there may be */
+  ElementType type = element_type_of_param(machine_of(p), export, i);
   uint64_t bits;
-  if (element_parse(text, length, type_of_param(export, i), p->image->fp16, &bits)) {
+  if (element_parse(text, length, type, p->image->fp16, &bits)) {
     a->args[a->n_arg_words++] = (uint32_t)bits;
     if (export->param_bytes[i] > LAUNCH_WORD_BYTES)
       a->args[a->n_arg_words++] = (uint32_t)(bits >> 8 * LAUNCH_WORD_BYTES);
     return true;
   }
-  return bad_value(p, text, length, type_of_param(export, i));
+  return bad_value(p, text, length, type);
 }
 
 static bool parse_launch(Parse *p)

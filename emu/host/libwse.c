@@ -438,6 +438,29 @@ WseStatus wse_symbol(WseProgram *p, const char *name, WseSymbol *symbol)
   return id < 0 ? WSE_USAGE : wse_symbol_at(p, (uint32_t)id, symbol);
 }
 
+WseStatus wse_param_range(WseProgram *p, uint32_t function, uint32_t param, int64_t *least,
+                          uint64_t *most)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  if (!least || !most)
+    return report_missing(p, !least ? "least" : "most");
+  const Image *image = session_image(p->session);
+  if (function >= image->n_exports)
+    return report_symbol_number(p, function);
+  const ImageExport *export = &image->exports[function];
+  if (param >= export->n_params) {
+    diag_param_number(session_diags(p->session), HOST_NOWHERE, export->name, export->type, param);
+    return session_usage(p->session);
+  }
+  ElementType type = element_type_of_param(session_program(p->session)->machine, export, param);
+  bool is_float = type.element_class == 'f';
+  *least = is_float ? 0 : element_least(type);
+  *most = is_float ? 0 : element_most(type);
+  return WSE_OK;
+}
+
 size_t wse_transfer_words(const WseTransfer *transfer)
 {
   if (!transfer)

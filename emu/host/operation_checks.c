@@ -2,6 +2,7 @@
  * before anything changes. */
 #include "emu/host/session_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <stb_ds.h>
@@ -195,6 +196,51 @@ static WseStatus check_symbol(HostSession *s, const WseTransfer *t, bool in)
     }
   }
   return WSE_OK;
+}
+
+static void report_value(HostSession *s, const ImageExport *export, ElementType type, uint64_t word)
+{
+  Arena *arena = diags_scratch(s->diags);
+  bool is_half = type.bytes > WIDE_BYTES;
+  char text[32];
+  element_format(type.element_class, is_half ? WIDE_BYTES : type.bytes, s->image->fp16, word, text);
+  const char *range = arena_printf(arena, "%s%s (%" PRId64 " to %" PRIu64 ")",
+                                   is_half ? "the upper half of " : "",
+                                   element_type_text(arena, type, s->image->fp16),
+                                   element_least(type), element_most(type));
+  diag_copy_beyond(s->diags, HOST_NOWHERE, export->name, export->type, text, range);
+  session_warn(s);
+}
+
+/* Numbers that the type of the elements does not have; of 64 bits the upper half shows it.  A copy
+ * moves words, whatever they stand for. */
+static void warn_of_values(HostSession *s, const WseTransfer *t, const uint32_t *words)
+{
+  const ImageExport *export = &s->image->exports[t->target];
+  ElementType type = element_type_of_data(s->program->machine, export);
+  unsigned bytes = t->is_16bit ? NARROW_BYTES : WIDE_BYTES;
+  unsigned parts = type.bytes > WIDE_BYTES ? type.bytes / WIDE_BYTES : 1;
+  HostShape shape = host_shape(t);
+  size_t tiles = (size_t)shape.rows * shape.columns;
+  size_t each = shape.order == WSE_COL_MAJOR ? tiles : 1;       /* words from element to element */
+  if (!element_type_is_narrow(type) || type.bytes != bytes * parts)
+    return;
+  for (size_t i = 0; i < tiles * shape.elements; i++) {
+    size_t part = i / each % shape.elements % parts;
+    uint64_t bits = words[i] & (UINT32_MAX >> 8 * (WIDE_BYTES - bytes));
+    if (parts > 1)
+      bits = part ? bits << 8 * WIDE_BYTES : 0;
+    if (element_is_of_type(type, bits))
+      continue;
+    report_value(s, export, type, parts > 1 ? words[i] : bits);
+    return;
+  }
+}
+
+void session_check_values(HostSession *s, const WseTransfer *t, const uint32_t *words)
+{
+  if (!t->streaming && s->image->exports[t->target].kind == EXPORT_DATA)
+    warn_of_values(s, t, words);
 }
 
 WseStatus session_check_transfer(HostSession *s, const WseTransfer *t, bool in)

@@ -699,6 +699,7 @@ WseStatus session_h2d(HostSession *s, const WseTransfer *transfer, const uint32_
     return status;
   if (transfer->elements == 0)
     return done_at_once(s, OPERATION_COPY_IN, task);
+  session_check_values(s, transfer, words);
   if (!s->image->memcpy)
     return copy_directly(s, transfer, words, NULL, task);
   Operation op = {.kind = transfer->streaming ? OPERATION_STREAM_IN : OPERATION_COPY_IN,

@@ -230,6 +230,8 @@ void observers_stuck(HostSession *s, const IdleQuestion *question);
 enum { WIDE_BYTES = 4, NARROW_BYTES = 2 };      /* of the elements of copies */
 /* `in`: to the tiles. */
 WseStatus session_check_transfer(HostSession *s, const WseTransfer *transfer, bool in);
+/* Warns of numbers in a copy to the tiles that can be carried out. */
+void session_check_values(HostSession *s, const WseTransfer *transfer, const uint32_t *words);
 WseStatus session_check_launch(HostSession *s, uint32_t function, uint32_t n_args);
 
 /* ---- operations.c */

@@ -122,6 +122,10 @@ typedef struct {
 WSE_API WseStatus wse_symbol(WseProgram *program, const char *name, WseSymbol *symbol);
 WSE_API uint32_t wse_symbol_count(const WseProgram *program);
 WSE_API WseStatus wse_symbol_at(WseProgram *program, uint32_t id, WseSymbol *symbol);
+/* The least and the greatest integer that a launch may give parameter `param` of a function, from
+ * 0: those of its type, such as i24 or color.  Of floats: 0 and 0. */
+WSE_API WseStatus wse_param_range(WseProgram *program, uint32_t function, uint32_t param,
+                                  int64_t *least, uint64_t *most);
 
 typedef uint64_t WseTask;      /* 0 is no task */
 

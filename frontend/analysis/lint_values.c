@@ -10,8 +10,8 @@ typedef struct {
   unsigned steps;
 } ValueSearch;
 
-/* Values that are being looked for.  A loop gives one of them to itself: as it is, which adds
- * nothing, or after an operation, which may add any number of values. */
+/* Values that are being looked for.  A loop gives one of them to itself.  As it is, it adds
+ * nothing; after an operation, there may be any number of values. */
 typedef struct Sought { const struct Sought *outer; const IrFunc *f; IrValue v; } Sought;
 
 static bool is_sought(const Sought *sought, const IrFunc *f, IrValue v, bool *is_changed)

@@ -3,11 +3,20 @@
 #include "frontend/machine/machine_internal.h"
 #include "frontend/sema/builtins.h"
 
-/* An id of type `type`: a comptime number in [lo, hi], or any run-time u16 where the builtin
- * takes one. */
-static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint32_t hi,
-                       const char *what, bool run_time_too)
+#include <string.h>
+
+static void range_of(Sema *s, PoolId type, uint32_t *least, uint32_t *most)
 {
+  const char *name = type_text(s->pool, s->arena, type);
+  if (!machine_id_range(sema_machine(s), name, strlen(name), least, most))
+    ICE("'%s' is no type of ids", name);
+}
+
+/* An id of type `type`: a comptime number in its range, or any run-time u16 where the builtin takes
+ * one. */
+static Operand make_id(Sema *s, const Node *arg, PoolId type, const char *what, bool run_time_too)
+{
+  uint32_t least, most;
   Operand o = run_time_too ? sema_rvalue(s, arg, POOL(U16))
                            : sema_comptime_operand(s, arg, POOL(U16));
   if (operand_is_poison(o))
@@ -28,7 +37,8 @@ static Operand make_id(Sema *s, const Node *arg, PoolId type, uint32_t lo, uint3
       diag_number_of_id(s->diags, arg->span);
     return operand_poison();
   }
-  if (!sema_int_in(s, o, lo, hi, what, arg->span, &value))
+  range_of(s, type, &least, &most);
+  if (!sema_int_in(s, o, least, most, what, arg->span, &value))
     return operand_poison();
   return operand_value(s, pool_int(s->pool, type, value));
 }
@@ -49,8 +59,7 @@ static StrId name_of_number(Sema *s, const Node *arg)
 Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  Operand o = make_id(s, call->args.at[0], POOL(COLOR), 0, sema_machine(s)->control_task_ids - 1u,
-                      "a color", true);
+  Operand o = make_id(s, call->args.at[0], POOL(COLOR), "a color", true);
   if (operand_is_comptime(o))
     o.name = name_of_number(s, call->args.at[0]);
   return o;
@@ -59,15 +68,13 @@ Operand builtin_get_color(Sema *s, const NodeBuiltinCall *call, Span at, PoolId 
 Operand builtin_get_input_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  return make_id(s, call->args.at[0], POOL(INPUT_QUEUE), 0, sema_machine(s)->input_queues - 1,
-                 "an input queue", false);
+  return make_id(s, call->args.at[0], POOL(INPUT_QUEUE), "an input queue", false);
 }
 
 Operand builtin_get_output_queue(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  return make_id(s, call->args.at[0], POOL(OUTPUT_QUEUE), 0, sema_machine(s)->output_queues - 1,
-                 "an output queue", false);
+  return make_id(s, call->args.at[0], POOL(OUTPUT_QUEUE), "an output queue", false);
 }
 
 bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_output)
@@ -85,23 +92,19 @@ bool queue_operand(Sema *s, const Node *n, Operand *queue, bool *is_output)
 Operand builtin_get_local_task_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  const Machine *m = sema_machine(s);
-  return make_id(s, call->args.at[0], POOL(LOCAL_TASK_ID), m->local_task_first,
-                 m->local_task_last, "a local task id", true);
+  return make_id(s, call->args.at[0], POOL(LOCAL_TASK_ID), "a local task id", true);
 }
 
 Operand builtin_get_control_task_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  return make_id(s, call->args.at[0], POOL(CONTROL_TASK_ID), 0,
-                 sema_machine(s)->control_task_ids - 1, "a control task id", true);
+  return make_id(s, call->args.at[0], POOL(CONTROL_TASK_ID), "a control task id", true);
 }
 
 Operand builtin_get_ut_id(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)at, (void)want;
-  return make_id(s, call->args.at[0], POOL(UT_ID), 0, sema_machine(s)->microthreads - 1,
-                 "a microthread id", true);
+  return make_id(s, call->args.at[0], POOL(UT_ID), "a microthread id", true);
 }
 
 /* The id of a data task is the number of what it listens to: a color on wse2, an input queue on
@@ -127,8 +130,9 @@ Operand builtin_get_data_task_id(Sema *s, const NodeBuiltinCall *call, Span at, 
   if (!operand_is_comptime(o))
     return operand_runtime(sema_ir(s, o), POOL(DATA_TASK_ID));
   int64_t value;
-  uint32_t last = sema_machine(s)->data_task_ids - 1u;
-  if (!sema_int_in(s, o, 0, last, "a data task id", arg->span, &value))
+  uint32_t least, most;
+  range_of(s, POOL(DATA_TASK_ID), &least, &most);
+  if (!sema_int_in(s, o, least, most, "a data task id", arg->span, &value))
     return operand_poison();
   return operand_value(s, pool_int(s->pool, POOL(DATA_TASK_ID), value));
 }

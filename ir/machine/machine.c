@@ -72,6 +72,28 @@ bool arch_from_name(const char *name, Arch *arch)
   return false;
 }
 
+const char *machine_id_range(const Machine *m, const char *type, size_t length, uint32_t *least,
+                             uint32_t *most)
+{
+  const struct { const char *type; uint32_t least, most; } rows[] = {
+    /* Before SDK 1.0 colors number tasks, too. */
+    {"color", 0, m->control_task_ids - 1},
+    {"input_queue", 0, m->input_queues - 1},
+    {"output_queue", 0, m->output_queues - 1},
+    {"data_task_id", 0, m->data_task_ids - 1},
+    {"local_task_id", m->local_task_first, m->local_task_last},
+    {"control_task_id", 0, m->control_task_ids - 1},
+    {"ut_id", 0, m->microthreads - 1},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+    if (strlen(rows[i].type) == length && memcmp(rows[i].type, type, length) == 0) {
+      *least = rows[i].least;
+      *most = rows[i].most;
+      return rows[i].type;
+    }
+  return NULL;
+}
+
 const char *port_name(Port port)
 {
   static const char *const names[PORT_COUNT] = {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"};

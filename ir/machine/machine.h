@@ -58,6 +58,10 @@ typedef enum { ID_TASK, ID_INPUT_QUEUE, ID_MICROTHREAD, ID_KIND_COUNT } IdKind;
 const char *task_kind_name(TaskKind kind);
 const char *id_kind_name(IdKind kind);
 unsigned id_kind_limit(IdKind kind);   /* ids of the kind are less */
+/* The numbers that values of a type of ids such as "color" may have; the type's name, or NULL if it
+ * is no such type. */
+const char *machine_id_range(const Machine *m, const char *type, size_t length, uint32_t *least,
+                             uint32_t *most);
 
 typedef enum {
 #define CONFIG_REG(name, address, count, access, source) CFG_##name = address,

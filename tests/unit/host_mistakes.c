@@ -118,6 +118,13 @@ static void a_launch_of_what_is_no_function(void **state)
   expect(&run, wse_launch(run.program, run.a, NULL, 0, NULL), WSE_USAGE, "exported as data");
   expect(&run, wse_launch(run.program, run.scale, args, 3, NULL), WSE_USAGE,
          "takes 2 argument(s), 3 given");
+  int64_t least;
+  uint64_t most;
+  expect(&run, wse_param_range(run.program, run.scale, 2, &least, &most), WSE_USAGE,
+         "has no parameter 2; they count from 0 [param_number]");
+  expect(&run, wse_param_range(run.program, run.scale, 0, NULL, &most), WSE_USAGE, "'least' is NULL");
+  expect(&run, wse_param_range(run.program, 500, 0, &least, &most), WSE_USAGE,
+         "has the number 500");
   still_usable(&run);
 }
 

@@ -76,8 +76,9 @@ def _dtype_hint(dtype):
     return ""
 
 
-def argument_words(function, signature, values):
-    """The 32-bit words of a launch's arguments after checking them against the exported type."""
+def argument_words(function, signature, values, range_of):
+    """The 32-bit words of a launch's arguments after checking them against the exported type;
+    range_of(NUMBER) gives the least and the greatest integer of a parameter."""
     inside = signature[signature.find("(") + 1:signature.rfind(")")]
     types = [t.strip() for t in inside.split(",")] if inside.strip() else []
     if len(values) != len(types):
@@ -86,15 +87,17 @@ def argument_words(function, signature, values):
         raise ValueError(f"launch: {function!r} takes {len(types)} argument(s) ({signature}), "
                          f"{len(values)} given{hint}")
     words = []
-    for number, (value, kind) in enumerate(zip(values, types), 1):
-        argument = _argument_number(value, kind, f"launch: argument {number} of {function!r}")
+    for number, (value, kind) in enumerate(zip(values, types)):
+        low, high = range_of(number)
+        argument = _argument_number(value, kind, low, high,
+                                    f"launch: argument {number + 1} of {function!r}")
         words.append(argument & 0xffffffff)
-        if kind not in _FLOATS and _bits(kind) > 32:
+        if high - low >> 32:
             words.append(argument >> 32 & 0xffffffff)
     return words
 
 
-def _argument_number(value, kind, where):
+def _argument_number(value, kind, low, high, where):
     """The argument as an integer, whose low bits are those that the tiles get."""
     if isinstance(value, np.ndarray):
         if value.size != 1:
@@ -111,7 +114,6 @@ def _argument_number(value, kind, where):
         number = int(value) if isinstance(value, np.bool_) else operator.index(value)
     except TypeError:
         raise TypeError(f"{where} is an integer ({kind}), {value!r} given") from None
-    low, high = _range(kind)
     if not low <= number <= high:
         raise ValueError(f"{where}: {number} is outside {low} to {high} ({kind})")
     return number
@@ -123,19 +125,6 @@ def _float_word(value, kind, where):
     if np.isfinite(value) and word in (_FLOATS[kind](np.inf), _FLOATS[kind](-np.inf)):
         raise ValueError(f"{where}: {value!r} is too large for {kind} and would become infinite")
     return word
-
-
-def _bits(kind):
-    """The bits of an integer type, as its name says; ids such as colors and queues have 16."""
-    return int(kind[1:]) if kind[1:].isdigit() else 1 if kind == "bool" else 16
-
-
-def _range(kind):
-    """Least and greatest value of an integer type."""
-    bits = _bits(kind)
-    if kind[0] == "i" and kind[1:].isdigit() and bits:
-        return -(1 << bits - 1), (1 << bits - 1) - 1
-    return 0, (1 << bits) - 1
 
 
 def _word_of(dtype, words):

@@ -325,12 +325,20 @@ class SdkRuntime(Tiles):
         symbol = self._symbol(name)
         if not symbol.is_function:
             raise ValueError(f"launch: {name!r} is exported as data ({symbol.type.decode()})")
-        values = argument_words(name, symbol.type.decode(), args)
+        values = argument_words(name, symbol.type.decode(), args,
+                                lambda number: self._param_range(symbol.id, number))
         words = (ctypes.c_uint32 * max(1, len(values)))(*values)
         number = ctypes.c_uint64()
         self._call(self._library.wse_launch, symbol.id, words, len(values), ctypes.byref(number))
         self._say(f"launch {name}")
         return self._submitted(Task(self, number.value, True), nonblock)
+
+    def _param_range(self, function, number):
+        """The least and the greatest integer that the parameter takes."""
+        least, most = ctypes.c_int64(), ctypes.c_uint64()
+        self._call(self._library.wse_param_range, function, number, ctypes.byref(least),
+                   ctypes.byref(most))
+        return least.value, most.value
 
     def call(self, name, args=(), *older, nonblock=False):
         """The older form of launch: arguments in a list, and then perhaps nonblock."""
