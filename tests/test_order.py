@@ -94,6 +94,9 @@ TAKE = """@mov32(words, @get_dsd(fabin_dsd, .{ .fabric_color = @get_color(3), .e
 RECEIVE = "@mov32(all_got, in, .{ .async = true, .activate = done_id });"
 SEND = "@mov32(out, all_sent, .{ .async = true, .activate = done_id });"
 READ = "seen = got[2];"
+# Three operations whose ends activate one task, which counts them; `late` is over last.
+THREE = f"{RECEIVE} {SEND} @mov32(some, late, .{{ .async = true, .activate = done_id }});"
+COUNT = "seen += 1; if (seen == {}) {{ pause(); others[4] = {}; }}"
 # Code of the tasks and of the launched function: (name, finding, main, done, next, launched)
 CASES = [
     ("a read behind a pause", "READ_UNWAITED", f"{RECEIVE} pause(); {READ}", "", "", ""),
@@ -132,6 +135,11 @@ CASES = [
      f"{RECEIVE} pause(); @mov32(out, all_got, .{{ .async = true }});", "", "", ""),
     ("an operation on other elements", None,
      f"{RECEIVE} pause(); @mov32(@increment_dsd_offset(all_got, 1, u32), some);", "", "", ""),
+    ("a counter that awaits one end too few", "READ_UNWAITED", THREE,
+     COUNT.format(2, "others[0]"), "", ""),
+    ("a counter that awaits all ends", None, THREE, COUNT.format(3, "others[0] + got[2]"), "", ""),
+    ("a counter that awaits the ends of what it reads", None, THREE, COUNT.format(2, "got[2]"), "",
+     ""),
     ("a function that the host calls later", None, RECEIVE, "", "", READ),
 ]
 
