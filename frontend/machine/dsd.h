@@ -59,7 +59,7 @@ bool setting_priority(Sema *s, const Setting *field, Priority *priority);
  * one that moves as many elements; ours. */
 bool dsd_simd_mode(Sema *s, const Setting *field, SimdMode *mode);
 
-/* Settings of an operation or of a DSR load. */
+/* Settings of an operation or of a DSR load: op_settings.c. */
 typedef struct {
   bool ok, is_async, is_given;
   uint16_t flags;                /* DESC_F_SAVE, DESC_F_STEP */

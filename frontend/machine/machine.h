@@ -3,7 +3,7 @@
  *
  * Reading order: machine_setup.c, color_config.c, builtin_id.c, builtin_task.c,
  * builtin_machine.c, dsd_ops.def, builtin_dsd.c, tensor_access.c, dsd_variable.c, dsd_reach.c,
- * builtin_dsd_op.c, builtin_dsr.c, dsr_settings.c, builtin_fifo.c, builtin_map.c,
+ * op_settings.c, builtin_dsd_op.c, builtin_dsr.c, dsr_settings.c, builtin_fifo.c, builtin_map.c,
  * builtin_export.c. */
 #ifndef FRONTEND_MACHINE_H
 #define FRONTEND_MACHINE_H
