@@ -165,7 +165,7 @@ json_t *answer_variables(DapServer *s, const json_t *args)
   if (h.kind == SCOPE_VALUE)
     add_parts(&l, &h, arg_number(args, "start", 0), arg_number(args, "count", 0));
   else if (h.kind == SCOPE_ARGUMENTS || h.kind == SCOPE_LOCALS)
-    evaluate_locals(&e, h.kind == SCOPE_ARGUMENTS, add_local, &l);
+    names_visit_locals(&e, h.kind == SCOPE_ARGUMENTS, add_local, &l);
   else if (h.kind == SCOPE_GLOBALS)
     add_globals(&l);
   else
@@ -320,8 +320,8 @@ static void add_fields(EvalContext *e, const Completion *c, const char *text, si
 static void add_names(DapServer *s, EvalContext *e, Completion *c, bool is_start)
 {
   const ClassCode *cls = program_class(s->debugger.program, e->tile);
-  evaluate_locals(e, true, add_local_target, c);
-  evaluate_locals(e, false, add_local_target, c);
+  names_visit_locals(e, true, add_local_target, c);
+  names_visit_locals(e, false, add_local_target, c);
   for (uint32_t i = 0; cls && i < cls->image->n_symbols; i++)
     if (*cls->image->symbols[i].name != '<')
       add_target(c, cls->image->symbols[i].name,

@@ -574,9 +574,9 @@ static void run_info(Debugger *d, const char *rest)
   if (strncmp(rest, "b", 1) == 0)
     stops_print(d);
   else if (strncmp(rest, "l", 1) == 0)
-    evaluate_locals(&e, true, print_local, d), evaluate_locals(&e, false, print_local, d);
+    names_visit_locals(&e, true, print_local, d), names_visit_locals(&e, false, print_local, d);
   else if (strncmp(rest, "a", 1) == 0)
-    evaluate_locals(&e, true, print_local, d);
+    names_visit_locals(&e, true, print_local, d);
   else if (strncmp(rest, "g", 1) == 0 || strncmp(rest, "v", 1) == 0)
     print_globals(d);
   else if (strncmp(rest, "r", 1) == 0)

@@ -2,7 +2,7 @@
  * where a debugger wants it to, remembers what the host does, and so goes back in time by running
  * the program once more, from a state that it has kept.  The rest works on stopped timelines only.
  *
- * Reading order: marks, timeline, frames, evaluate, stops, debugger, follow, csdb, commands.
+ * Reading order: marks, timeline, frames, names, evaluate, stops, debugger, follow, csdb, commands.
  */
 #ifndef DEBUG_H
 #define DEBUG_H
@@ -116,15 +116,18 @@ void evaluate_print(const EvalContext *e, const EvalValue *value, FILE *out);
 /* Writes a value to a variable in memory, or in registers of the frame that runs; false with
  * `why`. */
 bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *value);
-/* Each local variable that can be seen in the frame; `value` is NULL if it has no place here.
- * Inner ones hide outer ones. */
-typedef void LocalVisit(void *context, const DebugLocal *local, const EvalValue *value);
-void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *context);
 /* Parts of a value: elements or fields, or what a pointer points to. */
 uint32_t evaluate_count(const EvalContext *e, const EvalValue *value);
 /* False: it has no more. */
 bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalValue *part,
                    char name[64]);
+
+/* ---- names.c: what names stand for ---------------------------------------------------------- */
+
+/* Each local variable that can be seen in the frame; `value` is NULL if it has no place here.
+ * Inner ones hide outer ones. */
+typedef void LocalVisit(void *context, const DebugLocal *local, const EvalValue *value);
+void names_visit_locals(EvalContext *e, bool params, LocalVisit *visit, void *context);
 
 /* ---- stops.c: breakpoints ------------------------------------------------------------------ */
 

@@ -51,6 +51,35 @@ uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc);
 /* Is `call` the inlined call `outer`, or inside it?  Each is inside IMAGE_NO_INLINE. */
 bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint32_t outer);
 
+/* ---- names.c: what names stand for ---------------------------------------------------------- */
+
+static inline const Program *program_of(const EvalContext *e)
+{
+  return timeline_program(e->timeline);
+}
+static inline const ClassCode *class_of(const EvalContext *e)
+{
+  return program_class(program_of(e), e->tile);
+}
+
+static inline bool read_bytes(const EvalContext *e, uint32_t address, void *to, uint32_t bytes)
+{
+  Engine *engine = timeline_engine(e->timeline);
+  return engine->ops->mem_read(engine, e->tile, address, to, bytes);
+}
+
+/* Says in the context why something cannot be; false. */
+bool set_why(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
+/* The innermost variable of the name that can be seen here; false: it has no place, or there is
+ * none (known says which). */
+bool names_find_local(EvalContext *e, const char *name, EvalValue *v, bool *known);
+/* A variable of a frame, or a global; false with the reason in the context. */
+bool names_find(EvalContext *e, const char *name, EvalValue *v);
+/* A register, by its name without the dollar sign; likewise. */
+bool names_find_register(EvalContext *e, const char *name, EvalValue *v);
+/* Does the address lie in a global that one of the thread's functions keeps elsewhere at times? */
+bool names_is_held(const EvalContext *e, uint32_t address);
+
 /* ---- evaluate.c: expressions over the stopped state ---------------------------------------- */
 
 /* Is it a number other than 0, or true? */

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,28 +15,6 @@ typedef struct {
   const char *at;
   unsigned depth;
 } Reader;
-
-static bool set_why(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
-static bool set_why(EvalContext *e, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  vsnprintf(e->why, sizeof e->why, format, args);
-  va_end(args);
-  return false;
-}
-
-static const Program *program_of(const EvalContext *e) { return timeline_program(e->timeline); }
-static const ClassCode *class_of(const EvalContext *e)
-{
-  return program_class(program_of(e), e->tile);
-}
-
-static bool read_bytes(const EvalContext *e, uint32_t address, void *to, uint32_t bytes)
-{
-  Engine *engine = timeline_engine(e->timeline);
-  return engine->ops->mem_read(engine, e->tile, address, to, bytes);
-}
 
 /* ---- values -------------------------------------------------------------------------------- */
 
@@ -160,197 +137,6 @@ bool evaluate_truth(const EvalContext *e, const EvalValue *value)
   return load_number(&scratch, &v) && as_double(&v) != 0;
 }
 
-/* ---- variables ----------------------------------------------------------------------------- */
-
-/* What the place of a local variable holds at the frame's pc; false: nowhere. */
-static bool local_value(const EvalContext *e, const DebugLocal *local, EvalValue *v)
-{
-  const DebugType *type = image_debug_type(program_of(e)->image, local->type);
-  const DebugRange *range = NULL;
-  const uint16_t *r = e->frame->r;
-  uint32_t pc = e->frame->is_top ? e->frame->pc : e->frame->pc - 1u;
-  for (uint32_t i = 0; i < local->n_ranges; i++)
-    if (pc >= local->ranges[i].first && pc < local->ranges[i].end)
-      range = &local->ranges[i];
-  *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true};
-  bool in_register = range && (range->place == PLACE_REGISTER ||
-                               range->place == PLACE_AT_REGISTER);
-  /* A call preserves the registers of what the code needs behind it. */
-  if (!range || (in_register && !e->frame->is_top && e->frame->pc >= range->end))
-    return false;
-  uint32_t word = 0;
-  if (in_register) {
-    word = r[range->value];
-    if (range->place == PLACE_REGISTER && type->bytes == PAIR_BYTES && range->value + 1 < GPR_COUNT)
-      word |= (uint32_t)r[range->value + 1] << 16;
-  }
-  uint64_t bits = range->place == PLACE_CONSTANT ? range->value : word;
-  uint16_t pointer = 0;
-  switch (range->place) {
-  case PLACE_FRAME:
-    v->address = e->frame->sp + (uint32_t)range->value;
-    return true;
-  case PLACE_AT_REGISTER:
-    v->address = word;
-    return true;
-  case PLACE_AT_FRAME:
-    if (!read_bytes(e, e->frame->sp + (uint32_t)range->value, &pointer, sizeof pointer))
-      return false;
-    v->address = pointer;
-    return true;
-  case PLACE_REGISTER: case PLACE_CONSTANT: case PLACE_KIND_COUNT: default:
-    v->in_memory = false;
-    v->in_register = range->place == PLACE_REGISTER && e->frame->is_top;
-    v->first_register = (uint8_t)range->value;
-    for (unsigned i = 0; i < sizeof bits; i++)
-      v->bytes[i] = (uint8_t)(bits >> i * BITS_OF_BYTE);
-    return true;
-  }
-}
-
-static bool is_behind(uint32_t line, uint32_t column, uint32_t than_line, uint32_t than_column)
-{
-  return line > than_line || (line == than_line && column >= than_column);
-}
-
-/* Does the frame stand in the text where the name can be seen? */
-static bool is_declared(const EvalContext *e, const DebugLocal *local)
-{
-  const DebugFrame *f = e->frame;
-  return f->line == 0 ||
-         (is_behind(f->line, f->column, local->line, local->column) &&
-          (local->last_line == 0 ||
-           is_behind(local->last_line, local->last_column, f->line, f->column)));
-}
-
-static bool in_frame(const EvalContext *e, const DebugLocal *local)
-{
-  return local->inlined == e->frame->inlined && is_declared(e, local);
-}
-
-static bool is_hidden(const EvalContext *e, uint32_t index)
-{
-  const DebugFunction *f = e->frame->info;
-  for (uint32_t i = index + 1; i < f->n_locals; i++)
-    if (in_frame(e, &f->locals[i]) && strcmp(f->locals[i].name, f->locals[index].name) == 0)
-      return true;
-  return false;
-}
-
-void evaluate_locals(EvalContext *e, bool params, LocalVisit *visit, void *context)
-{
-  EvalValue value;
-  for (uint32_t i = 0; e->frame && e->frame->info && i < e->frame->info->n_locals; i++) {
-    const DebugLocal *local = &e->frame->info->locals[i];
-    if (local->is_param == params && in_frame(e, local) && !is_hidden(e, i))
-      visit(context, local, local_value(e, local, &value) ? &value : NULL);
-  }
-}
-
-/* The innermost variable of the name that can be seen here; false: it has no place, or there is
- * none (known says which). */
-static bool find_local(EvalContext *e, const char *name, EvalValue *v, bool *known)
-{
-  *known = false;
-  for (uint32_t i = e->frame && e->frame->info ? e->frame->info->n_locals : 0; i-- > 0;) {
-    const DebugLocal *local = &e->frame->info->locals[i];
-    if (strcmp(local->name, name) != 0 || !in_frame(e, local))
-      continue;
-    *known = true;
-    return local_value(e, local, v);
-  }
-  return false;
-}
-
-/* Does the address lie in a global that one of the thread's functions keeps elsewhere at times? */
-static bool is_held(const EvalContext *e, uint32_t address)
-{
-  DebugFrame frames[MOST_FRAMES];
-  const ClassCode *cls = class_of(e);
-  unsigned n = cls ? frames_find(e->timeline, e->tile, frames) : 0;
-  for (unsigned i = 0; i < n; i++)
-    for (uint32_t k = 0; frames[i].info && k < frames[i].info->n_held; k++) {
-      const ImageSymbol *s = &cls->image->symbols[frames[i].info->held[k]];
-      if (address >= s->address && address - s->address < s->bytes)
-        return true;
-    }
-  return false;
-}
-
-/* False, with the first tile whose program has the name. */
-static bool name_is_elsewhere(EvalContext *e, const char *name)
-{
-  const Program *program = program_of(e);
-  const ClassCode *last = NULL;
-  for (uint32_t tile = 0; tile < program->n_tiles; tile++) {
-    const ClassCode *cls = program_class(program, tile);
-    if (cls && cls != last && class_symbol(cls->image, name))
-      return set_why(e, "tile %u,%u has '%s', and this tile has not; 'tile %u,%u' selects it",
-                     program_x(program, tile), program_y(program, tile), name,
-                     program_x(program, tile), program_y(program, tile));
-    last = cls;
-  }
-  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
-                 name);
-}
-
-static bool find_name(EvalContext *e, const char *name, EvalValue *v)
-{
-  bool known;
-  const ClassCode *cls = class_of(e);
-  if (find_local(e, name, v, &known))
-    return true;
-  if (known)
-    return set_why(e, "'%s' has no place here: the code does not need it any more, or not yet",
-                   name);
-  const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
-  if (!s)
-    return name_is_elsewhere(e, name);
-  char *choices = class_name_choices(cls->image, name);
-  if (choices) {
-    set_why(e, "several variables have the name '%s': %s", name, choices);
-    free(choices);
-    return false;
-  }
-  if (s->is_code) {
-    *v = (EvalValue){.kind = EVAL_INTEGER, .integer = s->address};
-    return true;
-  }
-  const DebugType *type = variable_type(program_of(e)->image, cls->image,
-                                        (uint32_t)(s - cls->image->symbols));
-  if (!type)
-    return set_why(e, "the type of '%s' is not known: was it compiled with -g0?", name);
-  *v = (EvalValue){.kind = EVAL_TYPED, .type = type, .in_memory = true, .address = s->address,
-                   .is_held = is_held(e, s->address)};
-  return true;
-}
-
-static bool find_register(EvalContext *e, const char *name, EvalValue *v)
-{
-  Engine *engine = timeline_engine(e->timeline);
-  const Registers *regs = engine->ops->registers(engine, e->tile);
-  const Tile *core = engine->ops->tile(engine, e->tile, false);
-  unsigned number;
-  char tail;
-  *v = (EvalValue){.kind = EVAL_INTEGER};
-  if (strcmp(name, "cycle") == 0)
-    v->integer = (int64_t)timeline_cycle(e->timeline);
-  else if (strcmp(name, "x") == 0)
-    v->integer = program_x(program_of(e), e->tile);
-  else if (strcmp(name, "y") == 0)
-    v->integer = program_y(program_of(e), e->tile);
-  else if (strcmp(name, "pc") == 0)
-    v->integer = core ? core->pc : 0;
-  else if (strcmp(name, "sp") == 0)
-    v->integer = regs ? regs->r[program_of(e)->machine->sp_register] : 0;
-  else if (sscanf(name, "r%2u%c", &number, &tail) == 1 && number < GPR_COUNT)
-    v->integer = regs ? regs->r[number] : 0;
-  else
-    return set_why(e, "there is no register '$%s'; there are $r0 to $r15, $pc, $sp, $cycle, $x, $y",
-                name);
-  return true;
-}
-
 /* ---- parts --------------------------------------------------------------------------------- */
 
 static void move_to(EvalValue *v, const DebugType *type, uint32_t bit)
@@ -397,7 +183,7 @@ static bool follow_pointer(EvalContext *e, EvalValue *v)
   int64_t address = evaluate_integer(e, v);
   *v = (EvalValue){.kind = EVAL_TYPED, .type = to, .in_memory = true,
                    .address = (uint32_t)address,
-                   .is_held = v->is_held || is_held(e, (uint32_t)address)};
+                   .is_held = v->is_held || names_is_held(e, (uint32_t)address)};
   return true;
 }
 
@@ -574,7 +360,7 @@ static void extend_name(Reader *r, char name[NAME_TEXT])
   Reader ahead = *r;
   EvalValue v;
   bool known;
-  if (!cls || find_local(r->e, name, &v, &known) || known)
+  if (!cls || names_find_local(r->e, name, &v, &known) || known)
     return;
   while (take_text(&ahead, ".") && take_part(&ahead, next)) {
     snprintf(longer, sizeof longer, "%s.%s", name, next);
@@ -598,8 +384,8 @@ static void explain_import_name(const Reader *r, const char *name)
   EvalValue v;
   bool known;
   unsigned count = 0;
-  if (!cls || find_local(r->e, name, &v, &known) || known || class_symbol(cls->image, name) ||
-      !take_text(&ahead, ".") || !read_name(&ahead, member))
+  if (!cls || names_find_local(r->e, name, &v, &known) || known ||
+      class_symbol(cls->image, name) || !take_text(&ahead, ".") || !read_name(&ahead, member))
     return;
   char *names = class_variables_named(cls->image, member, &count);
   if (count)
@@ -626,13 +412,13 @@ static bool read_primary(Reader *r, EvalValue *v)
     return *r->at ? set_why(r->e, "cannot read '%.20s'", r->at)
                   : set_why(r->e, "a value is missing");
   if (is_register)
-    return find_register(r->e, name, v);
+    return names_find_register(r->e, name, v);
   if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0) {
     *v = (EvalValue){.kind = EVAL_INTEGER, .integer = *name == 't'};
     return true;
   }
   extend_name(r, name);
-  if (find_name(r->e, name, v))
+  if (names_find(r->e, name, v))
     return true;
   explain_import_name(r, name);
   return false;
