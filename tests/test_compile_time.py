@@ -154,6 +154,15 @@ def dsds_in_locals(count):
                     f"@add16(d{k}, d{k}, 1);" for k in range(count))
 
 
+def calls_that_pass_dsds_on(count):
+    """Each of four functions calls the next one so often: there are count**4 ways through them."""
+    functions = "\n".join(
+        f"fn pass{k}(d: mem1d_dsd) void {{ {f'pass{k + 1}(d); ' * count}}}" for k in range(4))
+    return ("pass0(@get_dsd(mem1d_dsd, .{ .base_address = &a, .extent = 3 }));",
+            functions + "\nfn pass4(d: mem1d_dsd) void { @add16(d, d, 1); }"
+            "\ncomptime { @activate(@get_local_task_id(8)); }")
+
+
 def program_of(body_of, count):
     """The body of the task, and functions if it calls any of its own."""
     made = body_of(count)
@@ -176,6 +185,7 @@ def program_of(body_of, count):
     (chain_of_calls, 250, ["-O1", "--emit=ir"]),
     (values_alive_at_once, 600, ["-O1", "--emit=asm"]),
     (dsds_in_locals, 600, ["-O1", "--emit=ir"]),
+    (calls_that_pass_dsds_on, 15, ["-O0", "--check"]),
 ])
 def test_time_grows_with_the_program(tmp_path, body_of, size, options):
     few, many = (least_seconds(tmp_path, program_of(body_of, n), *options)

@@ -177,10 +177,12 @@ static void note_needs(Sema *s, const IrFunc *f, const CallWay *place, const IrI
       note_task(s, at, n);
 }
 
-/* Of functions that get descriptors from functions that get them, and so on. */
-enum { DEEPEST_NEEDS = 4 };
+/* Functions that get descriptors from functions that get them, and so on: so deep, and so many of
+ * one that runs. */
+enum { DEEPEST_NEEDS = 4, MOST_CALLS_NOTED = 256 };
 
-static void note_function(Sema *s, const IrFunc *f, const CallWay *place, unsigned depth)
+static void note_function(Sema *s, const IrFunc *f, const CallWay *place, unsigned depth,
+                          unsigned *calls)
 {
   const uint8_t *ways = lint_ways(s, f);
   for (uint32_t b = 0; b < f->n_blocks; b++)
@@ -190,14 +192,16 @@ static void note_function(Sema *s, const IrFunc *f, const CallWay *place, unsign
       if (insn->dead)
         continue;
       note_needs(s, f, place, insn);
-      if (called && depth < DEEPEST_NEEDS && lint_takes_dsds(called))
-        note_function(s, called, &(CallWay){place, f, insn}, depth + 1);
+      if (called && depth < DEEPEST_NEEDS && lint_takes_dsds(called) &&
+          ++*calls <= MOST_CALLS_NOTED)
+        note_function(s, called, &(CallWay){place, f, insn}, depth + 1, calls);
     }
 }
 
 void lint_note_needs(Sema *s, const IrFunc *f)
 {
-  note_function(s, f, NULL, 0);
+  unsigned calls = 0;
+  note_function(s, f, NULL, 0, &calls);
 }
 
 /* ---- classes of tiles ------------------------------------------------------------------------ */
