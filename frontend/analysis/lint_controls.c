@@ -51,7 +51,7 @@ static bool is_of_link(const Sema *s, const QueueSlot *queue)
 static bool has_open_queue(Sema *s)
 {
   const MachineSetup *setup = s->setup;
-  uint32_t opened = (uint32_t)(setup->unblocked | setup_tasks_beside_code(s, ACT_UNBLOCK));
+  uint32_t opened = (uint32_t)(setup->unblocked.first | setup_tasks_beside_code(s, ACT_UNBLOCK));
   for (uint32_t n = 0; n < s->ir->n_funcs; n++)
     for (uint32_t i = 1; i < s->ir->funcs[n].n_insns; i++)
       if (!s->ir->funcs[n].insns[i].dead)

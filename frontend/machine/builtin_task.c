@@ -187,7 +187,8 @@ static void set_initial_state(Sema *s, Action a, bool is_block, Span at)
   /* An input queue (wse3) and the data task id of its number share one bit. */
   uint64_t bit = (uint64_t)1 << a.id;
   setup->blocked = is_block ? setup->blocked | bit : setup->blocked & ~bit;
-  setup->unblocked = is_block ? setup->unblocked & ~bit : setup->unblocked | bit;
+  uint64_t *unblocked = &setup->unblocked.first;
+  *unblocked = is_block ? *unblocked & ~bit : *unblocked | bit;
   if (is_block)
     setup->blocked_span[a.id] = at;
 }
@@ -204,6 +205,8 @@ static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_bl
     set_initial_state(s, action, is_block, arg->span);
     return operand_void();
   }
+  if (!is_block)
+    setup_note_opened(s, action, id);
   if (ir_value_is_none(id))
     id = ir_const(&s->b, IRT_I16, action.id);
   ir_machine_op(&s->b, is_block ? IR_block : IR_unblock, IRT_VOID, action.id_kind, 0, &id, 1);

@@ -115,11 +115,15 @@ typedef struct { unsigned calls; const IrFunc *caller; const IrInsn *call; } Sol
  * many places do, without those of its base address. */
 typedef struct { unsigned changes; const IrDesc *preset; const IrFunc *f; const IrInsn *load; }
   SoleLoad;
+/* Tasks and channels, a bit each: unblocked before the tile starts; by code or the end of an
+ * operation, if the run comes to it. */
+typedef struct { uint64_t first, later; } Unblocked;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */
   TaskSlot control_tasks[MAX_TASK_IDS];
-  uint64_t active, blocked, unblocked;
+  uint64_t active, blocked;
+  Unblocked unblocked;
   Span active_span[MAX_TASK_IDS];        /* the @activate of each that is active */
   Span blocked_span[MAX_TASK_IDS];       /* what @block names, of each that is blocked */
   Span color_span[MAX_TASK_IDS];         /* a color that stands for a task, maybe not bound yet */

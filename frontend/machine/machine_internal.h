@@ -18,6 +18,8 @@ void setup_use_queue(Sema *s, bool is_output, uint8_t queue, uint8_t color, Span
 void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot given);
 /* The DSR holds the descriptor when the program starts. */
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
+/* Code, or the end of an operation, may unblock what the action names, or what the run decides. */
+void setup_note_opened(Sema *s, Action action, IrValue run_time_id);
 
 /* ---- dsr_settings.c ---------------------------------------------------------------------- */
 

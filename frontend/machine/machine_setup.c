@@ -276,7 +276,7 @@ static void need_task_queues(Sema *s)
   for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {
     const TaskSlot *task = &s->setup->tasks[id];
     bool control_only = s->session->options->arch == ARCH_WSE2 && task->kind == TASK_NONE &&
-                        id < sema_machine(s)->colors && (s->setup->unblocked >> id & 1);
+                        id < sema_machine(s)->colors && (s->setup->unblocked.first >> id & 1);
     if (control_only)
       s->setup->implicit[0] |= 1u << id;
     if (task->kind != TASK_DATA)
@@ -357,11 +357,20 @@ static bool reaches_ramp(Sema *s, uint8_t color)
   return false;
 }
 
+void setup_note_opened(Sema *s, Action action, IrValue run_time_id)
+{
+  if (!ir_value_is_none(run_time_id))
+    s->setup->unblocked.later = UINT64_MAX;
+  else if (action.id_kind == ID_TASK)
+    s->setup->unblocked.later |= UINT64_C(1) << action.id;
+}
+
 /* wse2: a local task's id and the color of the same number share a blocked bit, so a color with a
  * local task of its number is open to control wavelets although the program has not unblocked it. A
- * public program relies on it (Cerebras/csl-examples, spmv-hypersparse). The queues that are left
- * over serve such colors, if the program has control tasks at all. */
-static void serve_colors_of_local_tasks(Sema *s)
+ * public program relies on it (Cerebras/csl-examples, spmv-hypersparse). Others become open in the
+ * run. The queues that are left over serve all of these colors, if the program has control tasks at
+ * all. */
+static void serve_colors_of_control_tasks(Sema *s)
 {
   bool has_control = false;
   for (unsigned id = 0; id < MAX_TASK_IDS; id++)
@@ -370,8 +379,8 @@ static void serve_colors_of_local_tasks(Sema *s)
     return;
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     int q = free_queue(s, false);
-    if (q < 0 || s->setup->tasks[c].kind != TASK_LOCAL || queue_of_color(s, false, c) >= 0 ||
-        !reaches_ramp(s, c))
+    bool is_open = s->setup->tasks[c].kind == TASK_LOCAL || s->setup->unblocked.later >> c & 1;
+    if (q < 0 || !is_open || queue_of_color(s, false, c) >= 0 || !reaches_ramp(s, c))
       continue;
     s->setup->queues[0][q] =
       (QueueSlot){.used = true, .is_chosen = true, .span = s->setup->tasks[c].span};
@@ -422,7 +431,7 @@ void setup_choose_queues(Sema *s)
   setup_check_dsr_presets(s);
   choose_queues(s, memcpy_colors);
   choose_queues(s, ~memcpy_colors);
-  serve_colors_of_local_tasks(s);
+  serve_colors_of_control_tasks(s);
 }
 
 IrDesc setup_resolve(Sema *s, IrDesc desc)
@@ -605,7 +614,7 @@ static void fill_tasks(Sema *s)
     if (slot->kind != TASK_NONE)
       m->tasks[m->n_tasks++] = (IrTask){func, slot->kind, id, slot->arguments,
                                         sema_text(s, slot->name)};
-    else if (id < machine->data_task_ids && !(s->setup->unblocked & bit))
+    else if (id < machine->data_task_ids && !(s->setup->unblocked.first & bit))
       m->blocked |= bit;   /* no task listens: wavelets wait for DSD operations */
   }
   for (uint8_t id = 0; id < MAX_TASK_IDS; id++) {

@@ -30,6 +30,8 @@ static bool read_action(Sema *s, Settings *set, Action *action, IrValue *id)
   if (!sema_action_target(s, field->value, field->span, activate != NULL, action, id))
     return false;
   action->kind = activate ? ACT_ACTIVATE : ACT_UNBLOCK;
+  if (unblock)
+    setup_note_opened(s, *action, *id);
   return true;
 }
 
