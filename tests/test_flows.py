@@ -5,7 +5,9 @@ import pytest
 import harness
 import seeded_miscompiles
 from flows import check, defects
+from flows.payloads import Command, Word, known_bits, popped
 from flows.program import Program
+from flows.routers import Router, Unfit, Wavelet, carry
 
 PROGRAMS = 20
 
@@ -14,7 +16,7 @@ PROGRAMS = 20
 def test_programs_leave_what_the_model_says():
     found = check.run(PROGRAMS, harness.commit_seed(), jobs=1)
     assert not found.differences, "\n".join(found.differences[:5])
-    assert all(found.counts[what] for what in ("streams", "data tasks",
+    assert all(found.counts[what] for what in ("streams", "data tasks", "courses", "switches",
                                                "operations in the background"))
 
 
@@ -47,3 +49,26 @@ def test_a_number_that_is_none_equals_itself_only():
 def test_the_quotes_of_seeded_miscompiles_are_in_the_sources(row):
     text = (harness.ROOT / row.file).read_text()
     assert f'is_seeded("{row.name}")' in seeded_miscompiles.seeded(row, text)
+
+
+def arrivals(positions, sent, **options):
+    """What the ramp of a tile alone gets: the numbers of the wavelets."""
+    router = Router(positions, **options)
+    here = (0, 0)
+    return [w.number for w in carry({here: router}, {here: sent})[here]], router
+
+
+def test_a_command_acts_behind_its_own_wavelet():
+    advance = Word((Command("SWITCH_ADV", False),), 40)
+    sent = [Wavelet((0, 0), 0, word=advance), Wavelet((0, 0), 1)]
+    with pytest.raises(Unfit):                        # the second one waits at a closed input
+        arrivals([("RAMP", ["RAMP"]), ("EAST", ["RAMP"])], sent)
+    got, router = arrivals([("RAMP", ["RAMP"]), ("RAMP", ["RAMP"])], sent)
+    assert got == [0, 1] and router.at == 1
+
+
+def test_payloads_are_the_public_ones():
+    teardown = 0x09df9249
+    assert popped(teardown, 1) == 0x091f9249 & known_bits(1)
+    ignored = (Command("SWITCH_ADV", True), Command("NOP", True))
+    assert Word(ignored, None).payload() & ~0xffff == (5 << 22 | 4 << 25 | 31 << 16)

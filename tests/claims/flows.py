@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Random programs of several tiles, with tasks, streams and operations in the background, leave in
-memory what a model says that shares no code with the compiler or the emulator (tests/flows).
+"""Random programs of several tiles, with tasks, streams, control wavelets, switches, filters,
+launches and operations in the background, leave in memory what a model says that shares no code
+with the compiler or the emulator (tests/flows).
 
     flows.py [PROGRAMS] [--seed=N] [--jobs=N] [--part=NAME]
 

@@ -20,8 +20,8 @@ import numpy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 from flows.code import DTYPES  # noqa: E402
-from flows.network import Unfit  # noqa: E402
 from flows.program import Program  # noqa: E402
+from flows.routers import Unfit  # noqa: E402
 
 MACHINES = ("wse2", "wse3")
 LEVELS = ("-O0", "-O1", "-O2")
@@ -69,25 +69,55 @@ def is_same(got, wanted):
     return got == wanted
 
 
+@dataclass
+class Copy:
+    """What the host reads, and what it should be."""
+    name: str
+    kind: str
+    size: int
+    file: Path
+    wanted: dict                  # by place
+
+    def action(self, program):
+        count = f":{self.size}" if self.size > 1 else ""
+        return f"--d2h={self.name}{count}{everywhere(program)}={self.file}"
+
+    def differing(self, program):
+        got = harness.load_npy(self.file).view(DTYPES[self.kind])
+        got = got.reshape(program.height, program.width, self.size)
+        for (x, y), held in self.wanted.items():
+            wanted = numpy.array(held, DTYPES[self.kind])
+            for i in numpy.flatnonzero(~is_same(got[y, x], wanted)):
+                yield f"{self.file.stem}[{i}] at {x},{y}: {got[y, x][i]}, expected {wanted[i]}"
+
+
+def everywhere(program):
+    return f"@0,0,{program.width},{program.height}"
+
+
+def copy_in(program, array, by_place, file):
+    values = [[by_place[x, y] for x in range(program.width)] for y in range(program.height)]
+    harness.save_npy(file, numpy.array(values, DTYPES[array.kind]))
+    return f"--h2d={array.name}{everywhere(program)}={file}"
+
+
 def differing(program, expected, image, folder, options):
     """What is not as expected: texts; what the emulator wrote to stderr."""
-    symbols = [(a.name, a.kind, a.size) for a in program.arrays]
-    symbols += [(n, k, 1) for n, k in program.globals]
-    files = {n: folder / f"{n}.npy" for n, _, _ in symbols}
-    where = f"@0,0,{program.width},{program.height}"
-    copies = [f"--d2h={n}{f':{size}' if size > 1 else ''}{where}={files[n]}"
-              for n, _, size in symbols]
-    ran = harness.emu(image, "--run", *copies, f"--max-cycles={MOST_CYCLES}", *options)
-    wrong = []
-    for name, kind, size in symbols:
-        got = harness.load_npy(files[name]).view(DTYPES[kind])
-        got = got.reshape(program.height, program.width, size)
-        for (x, y), env in expected.items():
-            held = env.arrays[name] if name in env.arrays else [env.values[name]]
-            wanted = numpy.array(held, DTYPES[kind])
-            for i in numpy.flatnonzero(~is_same(got[y, x], wanted)):
-                wrong.append(f"{name}[{i}] at {x},{y}: {got[y, x][i]}, expected {wanted[i]}")
-    return wrong, ran.err
+    actions, copies = [] if program.launches else ["--run"], []
+    for number, launch in enumerate(program.launches):
+        actions += [copy_in(program, a, launch.given[a.name], folder / f"{number}_{a.name}.npy")
+                    for a in program.arrays if a.name in launch.given]
+        read = [Copy(a.name, a.kind, a.size, folder / f"{number}_{a.name}_seen.npy",
+                     launch.seen[a.name]) for a in launch.read]
+        actions += [f"--launch={launch.text()}", *(c.action(program) for c in read)]
+        copies += read
+    last = [Copy(a.name, a.kind, a.size, folder / f"{a.name}.npy",
+                 {p: env.arrays[a.name] for p, env in expected.items()}) for a in program.arrays]
+    last += [Copy(n, k, 1, folder / f"{n}.npy", {p: [e.values[n]] for p, e in expected.items()})
+             for n, k in program.globals]
+    ran = harness.emu(image, *actions, *(c.action(program) for c in last),
+                      f"--max-cycles={MOST_CYCLES}", *options)
+    return [text for c in copies + last for text in c.differing(program)], ran.err
 
 
 def contents(program):
@@ -96,7 +126,13 @@ def contents(program):
     network = program.network
     return Counter({
         "tiles": len(texts), "streams": len(network.streams), "relays": len(network.relays),
-        "data tasks": sum(len(t.data_tasks) for t in program.tiles.values()),
+        "data tasks": sum(t.count("@bind_data_task") for t in texts),
+        "control tasks": sum(t.count("@bind_control_task") for t in texts),
+        "courses": len(network.courses),
+        "switches": sum(len(n.positions) > 1 for c in network.courses for n in c.nodes.values()),
+        "filters": sum(bool(n.filter) for c in network.courses for n in c.nodes.values()),
+        "launches": len(program.launches),
+        "operations that control wavelets end": sum(t.count(".on_control") for t in texts),
         "operations in the background": sum(t.count(".async = true") for t in texts)})
 
 
@@ -111,16 +147,22 @@ def check(seed, ways=WAYS):
         layout, image = write(program, folder), folder / "p.bin"
         for (arch, level), options in zip(ways, itertools.cycle(OPTIONS)):
             try:
-                harness.cslc(layout, "-o", image, f"--arch={arch}", level)
+                harness.cslc(layout, "-o", image, f"--arch={arch}", level, *program.options())
                 wrong, _ = differing(program, expected, image, folder, options)
             except AssertionError as failed:
-                wrong = [str(failed)[:3000]]
+                wrong = [without_command(str(failed))[:3000]]
             found.runs += 1
             if wrong:
                 found.differences.append(f"seed {seed} {arch} {level}: " + "; ".join(wrong[:5]))
     finally:
         shutil.rmtree(folder)
     return found
+
+
+def without_command(text):
+    """A failure's text; the command names many files."""
+    first, *lines = text.split("\n")
+    return "\n".join([first.split(": ")[0], *lines])
 
 
 def judge_careless(seed):
@@ -131,7 +173,8 @@ def judge_careless(seed):
     folder = Path(tempfile.mkdtemp(prefix="flows-"))
     try:
         image = folder / "p.bin"
-        harness.cslc(write(program, folder), "-o", image, f"--arch={arch}", level)
+        harness.cslc(write(program, folder), "-o", image, f"--arch={arch}", level,
+                     *program.options())
         wrong, err = differing(program, expected, image, folder, ["--check=warn,order"])
     finally:
         shutil.rmtree(folder)

@@ -1,18 +1,16 @@
 """Streams of wavelets: trees of tiles, the steps in which they run, and the tiles that make one
 stream of another."""
+import math
 from dataclasses import dataclass, field
 
-from flows.code import KINDS
+from flows.code import WIDTHS
+from flows.courses import ENTRIES, SWITCH_COLORS, Branch, Course, CourseMaker, Piece
+from flows.filters import CounterFilter, RangeFilter
+from flows.routers import OPPOSITE, SIDES, Unfit
 
-SIDES = {"EAST": (1, 0), "WEST": (-1, 0), "NORTH": (0, -1), "SOUTH": (0, 1)}
-OPPOSITE = {"EAST": "WEST", "WEST": "EAST", "NORTH": "SOUTH", "SOUTH": "NORTH"}
 DATA_TASK_COLORS, COLORS = range(8), range(24)   # local tasks have other ids than the former
 MOST_STREAMS, MOST_RELAYS = 6, 3
 MOST_SENT, MOST_RECEIVED = 3, 4                  # by a tile
-
-
-class Unfit(Exception):
-    """The program needs more of something than there is."""
 
 
 @dataclass
@@ -22,10 +20,17 @@ class Node:
     children: list = field(default_factory=list)      # sides
     receives: bool = False
 
-    def routes(self):
+    def config(self):
         outputs = self.children + (["RAMP"] if self.receives else [])
         return (f".{{ .routes = .{{ .rx = .{{ {self.source} }}, "
                 f".tx = .{{ {', '.join(outputs)} }} }} }}")
+
+
+class Elements(list):
+    """What has come and waits."""
+
+    def elements(self):
+        return self
 
 
 @dataclass
@@ -39,12 +44,32 @@ class Stream:
     bound: set = field(default_factory=set)           # steps in which a relay takes or makes it
     tasks: set = field(default_factory=set)           # tiles whose data task takes it
 
+    def senders(self):
+        return [self.root]
+
     def receivers(self):
         return [t for t, n in self.nodes.items() if n.receives]
 
-    def push(self, channels, value):
+    def is_sent(self, place, step):
+        return place == self.root and step in self.steps
+
+    def is_received(self, place, step):
+        return self.nodes[place].receives and step in self.steps
+
+    def length(self, _place, step):
+        return self.steps[step]
+
+    @staticmethod
+    def may_have_task(_place):
+        return True
+
+    def push(self, channels, value, _sender):
         for place in self.receivers():
             channels[self.number, place].append(value)
+
+    @staticmethod
+    def channel(_place, _rounds):
+        return Elements()
 
 
 @dataclass
@@ -58,25 +83,39 @@ class Relay:
 
 
 class Network:
-    """`lengths`: of which each stream has one in each of its steps; `by_tasks`: data tasks take some
-    streams."""
+    """lengths: each stream has one of them in each of its steps; by_tasks: data tasks take some
+    streams; has_courses: some colors have control wavelets."""
 
-    def __init__(self, rng, places, steps, lengths, by_tasks=True):
+    def __init__(self, rng, places, steps, lengths, kinds, by_tasks=True, has_courses=True):
         self.rng, self.places, self.steps, self.lengths = rng, places, steps, lengths
-        self.streams, self.relays = [], []
-        self.kinds = rng.sample(KINDS, rng.randrange(1, 4))
-        for number in range(rng.randrange(2, MOST_STREAMS + 1) if len(places) > 1 else 0):
-            self.make_stream(number)
+        self.streams, self.relays, self.courses = [], [], []
+        self.kinds = rng.sample(kinds, rng.randrange(1, 4))
+        self.entries = rng.sample(ENTRIES, len(ENTRIES))
+        for number in range(rng.randrange(2, MOST_STREAMS + 1)):
+            if has_courses and rng.random() < 0.45:
+                self.make_course(number)
+            elif len(places) > 1:
+                self.make_stream(number)
         for _ in range(rng.randrange(MOST_RELAYS + 1)):
             self.make_relay()
         if by_tasks:
             self.choose_tasks()
+        for course in self.courses:
+            course.choose_ends(rng)
+
+    def all(self):
+        return self.streams + self.courses
 
     def sent(self, place):
-        return [s for s in self.streams if s.root == place]
+        return [s for s in self.all() if place in s.senders()]
 
     def received(self, place):
-        return [s for s in self.streams if place in s.receivers()]
+        return [s for s in self.all() if place in s.receivers()]
+
+    def free_color(self, colors):
+        used = {s.color for s in self.all()}
+        return self.rng.choice([c for c in colors if c not in used and
+                                (c in DATA_TASK_COLORS or self.rng.random() < 0.3)])
 
     def make_stream(self, number):
         r = self.rng
@@ -84,9 +123,7 @@ class Network:
         steps = {k: r.choice(self.lengths) for k in range(self.steps) if r.random() < 0.6}
         if not roots or not steps:
             return
-        root, used = r.choice(roots), {s.color for s in self.streams}
-        color = r.choice([c for c in COLORS if c not in used and
-                          (c in DATA_TASK_COLORS or r.random() < 0.3)])
+        root, color = r.choice(roots), self.free_color(COLORS)
         nodes = {root: Node("RAMP")}
         for _ in range(r.randrange(1, 4)):
             self.grow(nodes)
@@ -124,6 +161,73 @@ class Network:
                 dx, dy = SIDES[source]
                 nodes[end[0] + dx, end[1] + dy].children.remove(OPPOSITE[source])
 
+    # ---- courses
+
+    def make_course(self, number):
+        """Most trees do for some pattern; the few that do for none leave the number unused."""
+        r = self.rng
+        steps = [k for k in range(self.steps) if r.random() < 0.6]
+        if not steps:
+            return
+        color, kind = self.free_color(SWITCH_COLORS), r.choice(self.kinds)
+        entries = [self.entries.pop() for _ in range(r.randrange(1, 3))]
+        for _ in range(10):
+            maker = CourseMaker(r, number, kind, color, self.tree(), steps, entries)
+            pattern = r.choice((maker.signals, maker.gather, maker.gather, maker.scatter,
+                                maker.scatter, maker.passing))
+            try:
+                course = self.filtered(pattern())
+            except Unfit:
+                continue
+            if self.has_room(course):
+                self.courses.append(course)
+                return
+
+    def tree(self):
+        """Branches by tile, the root first."""
+        nodes = {self.rng.choice(self.places): Node("RAMP")}
+        for _ in range(self.rng.randrange(1, 4)):
+            self.grow(nodes)
+        return {place: Branch(n.source, n.children) for place, n in nodes.items()}
+
+    def has_room(self, course):
+        return course.receivers() and all(
+            len(self.sent(p)) + (p in course.senders()) <= MOST_SENT and
+            len(self.received(p)) + (p in course.receivers()) <= MOST_RECEIVED
+            for p in course.nodes)
+
+    def filtered(self, course):
+        """The course, perhaps with filters at some tiles that get elements only."""
+        r = self.rng
+        if r.random() < 0.6:
+            return course
+        if WIDTHS.get(course.kind, 16) == 16 and course.kind != "f32" and r.random() < 0.5:
+            return self.with_indices(course)
+        for place in course.receivers():
+            got = [a[place] for a in course.arrivals.values()]
+            period = math.gcd(*(len(found) for found in got))
+            periods = [n for n in range(2, period + 1) if period % n == 0]
+            if periods and not any(w.word for found in got for w in found):
+                period = r.choice(periods)
+                course.nodes[place].filter = CounterFilter(
+                    period - 1, r.randrange(period - 1), r.randrange(period))
+        return again(course)
+
+    def with_indices(self, course):
+        """Each operation sends an index; some tiles take only elements of some indices."""
+        most = self.rng.randrange(1, 5)
+        for script in course.scripts.values():
+            for parts in script.values():
+                for part in parts:
+                    if isinstance(part, Piece):
+                        part.index = self.rng.randrange(most + 1)
+        for place in course.receivers():
+            low = self.rng.randrange(most + 1)
+            course.nodes[place].filter = RangeFilter(low, self.rng.randrange(low, most + 1))
+        return again(course)
+
+    # ---- relays and tasks
+
     def make_relay(self):
         """All operations on its streams in the step are in the background."""
         by_fifo = self.rng.random() < 0.4
@@ -140,6 +244,12 @@ class Network:
 
     def choose_tasks(self):
         """Streams of which some receivers have data tasks."""
-        for stream in self.streams:
+        for stream in self.all():
             if not stream.bound and stream.color in DATA_TASK_COLORS:
-                stream.tasks = {p for p in stream.receivers() if self.rng.random() < 0.35}
+                stream.tasks = {p for p in stream.receivers()
+                                if stream.may_have_task(p) and self.rng.random() < 0.35}
+
+
+def again(course):
+    """The course, with what arrives behind its filters."""
+    return Course(course.number, course.kind, course.color, course.nodes, course.scripts)

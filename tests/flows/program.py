@@ -8,6 +8,7 @@ not depend on time.
 import random
 
 from flows.code import KINDS, Array
+from flows.launches import make_launches
 from flows.network import Network
 from flows.tile import Tile
 
@@ -24,14 +25,23 @@ class Program:
         self.careless = careless
         self.width, self.height = r.choice(SHAPES)
         self.steps, self.rounds = r.randrange(2, MOST_STEPS + 1), r.randrange(1, MOST_ROUNDS + 1)
-        self.initializes = r.random() < 0.5           # input queues of the older machine, too
-        self.hides = r.random() < 0.5                 # the host reads copies of what code uses
+        self.is_new = r.random() < 0.25               # for release 2 of the SDK
+        # Input queues of the older machine, too.
+        self.initializes = self.is_new or r.random() < 0.5
         self.lengths = [r.randrange(1, MOST_LENGTH + 1) for _ in range(r.randrange(1, 3))]
         self.arrays = [Array(f"{k}_{i}", k, r.randrange(MOST_LENGTH, 2 * MOST_LENGTH))
-                       for k in KINDS for i in range(r.randrange(2, 4))]
+                       for k in KINDS for i in range(r.randrange(2, 5))]
         self.globals = [(f"g_{k}_{i}", k) for k in KINDS for i in range(r.randrange(1, 3))]
+        self.params, self.launches = [], []           # none: the program starts by itself
         places = [(x, y) for y in range(self.height) for x in range(self.width)]
-        self.network = Network(r, places, self.steps, self.lengths, by_tasks=not careless)
+        if not careless and r.random() < 0.3:
+            self.params, self.launches = make_launches(r, self.arrays, places, self.rounds)
+        # The host reads copies of what code uses.
+        self.hides = not self.launches and r.random() < 0.5
+        # Release 2 packs elements of 16 bits, so pieces of a stream would not fit together.
+        kinds = [k for k in KINDS if not self.is_new or k[1:] == "32"]
+        self.network = Network(r, places, self.steps, self.lengths, kinds, by_tasks=not careless,
+                               has_courses=not careless)
         self.tiles = {place: Tile(self, place) for place in places}
 
     def layout(self):
@@ -39,14 +49,21 @@ class Program:
         for (x, y), tile in self.tiles.items():
             params = ", ".join(f".{n} = {v}" for n, v in tile.params.items())
             lines.append(f'  @set_tile_code({x}, {y}, "{file_name(x, y)}", .{{ {params} }});')
-        for stream in self.network.streams:
+        for stream in self.network.all():
             for (x, y), node in stream.nodes.items():
                 if stream not in self.tiles[x, y].configures:
                     lines.append(f"  @set_color_config({x}, {y}, @get_color({stream.color}), "
-                                 f"{node.routes()});")
+                                 f"{node.config()});")
         lines += [f'  @export_name("{a.name}", [*]{a.kind}, true);' for a in self.arrays]
         lines += [f'  @export_name("{n}", {k}, true);' for n, k in self.globals]
+        if self.launches:
+            kinds = ", ".join(k for _, k in self.params)
+            lines.append(f'  @export_name("begin", fn({kinds}) void);')
         return "\n".join(lines + ["}"]) + "\n"
+
+    def options(self):
+        """What the compiler needs."""
+        return ["--sdk=2"] if self.is_new else []
 
     def files(self):
         """Texts by name."""
@@ -55,18 +72,29 @@ class Program:
 
     def expected(self):
         """By place the Env at the end."""
-        channels = {(s.number, p): [] for s in self.network.streams for p in s.receivers()}
-        runs = {p: t.run(channels) for p, t in self.tiles.items()}
-        while runs:
-            moved = False
-            for place in list(runs):
-                try:
-                    moved |= next(runs[place])
-                except StopIteration:
-                    del runs[place]
-                    moved = True
-            assert moved, "the program waits for ever"
-        return {p: t.env for p, t in self.tiles.items()}
+        channels = {(s.number, p): s.channel(p, self.rounds)
+                    for s in self.network.all() for p in s.receivers()}
+        envs = {p: t.env for p, t in self.tiles.items()}
+        if not self.launches:
+            finish({p: t.run(channels, self.rounds) for p, t in self.tiles.items()})
+        for launch in self.launches:
+            launch.begin(envs)
+            finish({p: t.run(channels, 1) for p, t in self.tiles.items()})
+            launch.end(envs)
+        return envs
+
+
+def finish(runs):
+    """Runs all tiles to their end, in any order."""
+    while runs:
+        moved = False
+        for place in list(runs):
+            try:
+                moved |= next(runs[place])
+            except StopIteration:
+                del runs[place]
+                moved = True
+        assert moved, "the program waits for ever"
 
 
 def file_name(x, y):

@@ -1,76 +1,16 @@
 """The steps of a tile: code, operations on streams in the foreground and background, and data
 tasks."""
-from dataclasses import dataclass, field
-from typing import Callable
-
-from flows.code import FLOATS, Expr, Scope, constant, indented, lines_of, run_all
-from flows.network import Unfit
+from flows.actions import Action, Between, Reserved, StreamOperand
+from flows.code import Expr, Scope, constant, indented, lines_of, run_all
+from flows.courses import Course
 from flows.operands import MOVES, OPERATIONS, Walk
+from flows.routers import Unfit
+from flows.scripts import ScriptSteps
 
 MOST_REGISTERS = 5              # explicit ones, of each kind
 
 
-@dataclass
-class Action:
-    """A part of a step.  `run` and `ends` are generators of (env, channels); they yield whether
-    something has moved."""
-    lines: list
-    run: Callable
-    ends: Callable = None         # in the background: what happens before its end
-    done: Callable = None         # in the background: (verb, task) for its end gives the lines
-
-
-@dataclass
-class Reserved:
-    """Names of arrays that operations in the background and data tasks read and write; globals of
-    data tasks."""
-    read: set = field(default_factory=set)
-    written: set = field(default_factory=set)
-    globals: list = field(default_factory=list)
-
-
-@dataclass
-class StreamOperand:
-    """A stream, or a FIFO."""
-    text: str
-    is_fifo: bool = False
-
-
-@dataclass
-class Between:
-    """Elements on their way from one operation of a tile to another one."""
-    waiting: list = field(default_factory=list)
-
-    def push(self, channels, value):
-        self.waiting.append(value)
-
-
-class DataTask:
-    """The data task of a stream at a tile, blocked but in the steps of the stream.  What it does
-    depends on the step."""
-
-    def __init__(self, tile, stream):
-        self.tile, self.stream, self.cases = tile, stream, []
-        self.name = tile.coder.name("take")
-        self.count, self.step, self.id = (f"{self.name}_{part}" for part in ("count", "step", "id"))
-        tile.env.values[self.count] = 0
-        tile.declarations += [f"var {self.count}: u16 = 0;", f"var {self.step}: u16 = 0;"]
-
-    def write(self):
-        tile, stream, lines = self.tile, self.stream, []
-        tile.declarations.append(
-            f'const {self.id} = if (@is_arch("wse3")) '
-            f"@get_data_task_id({tile.queue(stream, 'input')}) "
-            f"else @get_data_task_id({tile.color(stream)});")
-        for step, body, length, end in self.cases:
-            last = [f"{self.count} += 1;", f"if ({self.count} == {length}) {{",
-                    f"  {self.count} = 0;", f"  @block({self.id});", f"  {end}", "}", "return;"]
-            lines += [f"if ({self.step} == {step}) {{", *indented(body + last), "}"]
-        tile.tasks += [f"task {self.name}(x: {stream.kind}) void {{", *indented(lines), "}"]
-        tile.binds += [f"@bind_data_task({self.name}, {self.id});", f"@block({self.id});"]
-
-
-class Step:
+class Step(ScriptSteps):
     """One step of a tile.  Operations of relays and on their streams come first, all in the
     background; then those on the other streams by their numbers."""
 
@@ -79,22 +19,24 @@ class Step:
         self.coder, self.vectors = tile.coder, tile.vectors
         self.reserved, self.registers = Reserved(), 0
         self.links = []           # code of the tasks that join its ends
-        self.scope = Scope(list(tile.program.globals) + [("round", "u16")],
+        self.scope = Scope(tile.program.globals + tile.program.params + [("round", "u16")],
                            list(tile.program.globals))
         self.actions = []
         for relay in tile.program.network.relays:
             if relay.tile == tile.place and relay.step == number:
                 self.actions += self.relay_by_fifo(relay) if relay.by_fifo else [self.relay(relay)]
-        waiting = self.operations()
         # A stream that a task takes needs the main thread; so nothing waits there for later ones.
-        first = min((s.number for s, way in waiting if way == "receive" and tile.place in s.tasks),
-                    default=len(tile.program.network.streams) * 2)
-        for stream, way in waiting:
+        needs_main = False
+        for stream, way in self.operations():
             self.narrow()
             if self.chance(0.6):
                 self.actions.append(self.code(self.rng.randrange(1, 5)))
-            background = number in stream.bound or stream.number > first or self.chance(0.5)
-            self.actions.append(self.action(stream, way, background))
+            background = number in stream.bound or needs_main or self.chance(0.5)
+            if isinstance(stream, Course):
+                needs_main |= self.add_script(stream, way, background)
+            else:
+                self.actions.append(self.action(stream, way, background))
+                needs_main |= way == "receive" and tile.place in stream.tasks
         self.narrow()
         if self.chance(0.9) or not self.actions:
             self.actions.append(self.code(self.rng.randrange(2, 8)))
@@ -107,9 +49,9 @@ class Step:
         network, place, k = self.tile.program.network, self.tile.place, self.number
         relays = [r for r in network.relays if r.tile == place and r.step == k]
         found = [(s, "send") for s in network.sent(place)
-                 if k in s.steps and all(r.outgoing is not s for r in relays)]
+                 if s.is_sent(place, k) and all(r.outgoing is not s for r in relays)]
         found += [(s, "receive") for s in network.received(place)
-                  if k in s.steps and all(r.incoming is not s for r in relays)]
+                  if s.is_received(place, k) and all(r.incoming is not s for r in relays)]
         return sorted(found, key=lambda f: (k not in f[0].bound, f[0].number, f[1]))
 
     def narrow(self):
@@ -133,7 +75,7 @@ class Step:
 
     def action(self, stream, way, background):
         if way == "receive" and self.tile.place in stream.tasks:
-            return self.take_by_task(stream)
+            return self.take_by_tasks(stream, [None] * stream.steps[self.number])
         make = self.send if way == "send" else self.receive
         if background:
             return make(stream, True)
@@ -165,7 +107,7 @@ class Step:
         def run(env, channels):
             issued = begin(env)
             for i in range(length):
-                stream.push(channels, issued.element(env, i, None))
+                stream.push(channels, issued.element(env, i, None), self.tile.place)
             yield True
         operands = [self.outgoing(stream, length), *sources]
         if background:
@@ -174,7 +116,7 @@ class Step:
         return self.in_foreground(name, operands, run)
 
     def receive(self, stream, background):
-        length = stream.steps[self.number]
+        length = stream.length(self.tile.place, self.number)
         dest = self.vectors.walk(self.scope, self.rng.choice(self.arrays(stream.kind)), length)
         name, sources = self.operands(stream.kind, length, self.incoming(stream, length))
         if isinstance(sources[0], Walk) and sources[0].array is dest.array and self.chance(0.5):
@@ -212,17 +154,18 @@ class Step:
     def taking(self, name, operands, begin, stream, background, outgoing=None, between=None):
         """An operation whose last vector source is a stream, or what stands between; outgoing:
         takes the results."""
-        place, length = self.tile.place, stream.steps[self.number]
+        place = self.tile.place
+        length = stream.length(place, self.number)
 
         def elements(env, channels, issued):
-            waiting = between.waiting if between else channels[stream.number, place]
+            waiting = between.waiting if between else channels[stream.number, place].elements()
             for i in range(length):
                 while not waiting:
                     yield False
                 result = issued.element(env, i, waiting.pop(0))
                 if outgoing:
-                    outgoing.push(channels, result)
-            yield True
+                    outgoing.push(channels, result, place)
+                yield True
 
         def run(env, channels):
             yield from elements(env, channels, begin(env))
@@ -248,7 +191,8 @@ class Step:
 
     def receive_in_pieces(self, stream):
         """A loop whose turns take a part of the stream each."""
-        r, kind, length = self.rng, stream.kind, stream.steps[self.number]
+        r, kind, place = self.rng, stream.kind, self.tile.place
+        length = stream.length(place, self.number)
         array = r.choice(self.arrays(kind))
         turns = r.choice([n for n in range(1, length + 1) if length % n == 0])
         piece = length // turns
@@ -268,7 +212,7 @@ class Step:
         body = self.coder.statements(inner, r.randrange(0, 3))
 
         def run(env, channels):
-            waiting, issued = channels[stream.number, self.tile.place], begin(env)
+            waiting, issued = channels[stream.number, place].elements(), begin(env)
             for i in range(length):
                 while not waiting:
                     yield False
@@ -276,7 +220,7 @@ class Step:
                 if (i + 1) % piece == 0:
                     env.values[turn] = i // piece
                     run_all(body, env)
-            yield True
+                yield True
         return Action([f"var {dest} = {first};", f"for (@range(u16, {turns})) |{turn}| {{",
                        f"  @{op}({', '.join([dest, *(s.text for s in sources)])});",
                        *indented(lines_of(body)),
@@ -292,68 +236,45 @@ class Step:
         return Action([f"if ({condition.text}) {{", *indented(action.lines), "} else {",
                        *indented(other.lines), "}"], run)
 
-    def take_by_task(self, stream):
-        """A data task takes the stream's wavelets one by one.  It has arrays and globals that
-        nothing else uses before the step ends, but for code of the step: that is over by then."""
-        r, kind, length = self.rng, stream.kind, stream.steps[self.number]
-        if stream.number not in self.tile.data_tasks:
-            self.tile.data_tasks[stream.number] = DataTask(self.tile, stream)
-        task = self.tile.data_tasks[stream.number]
-        free = [g for g in self.tile.program.globals if g not in self.reserved.globals]
-        known = [a.name for a in self.arrays()]
-        arrays = set(r.sample(known, min(len(known), r.randrange(1, 4))))
-        names = r.sample(free, min(len(free), r.randrange(1, 4)))
-        self.reserved.written |= arrays
-        self.reserved.globals += names
-        inside = Scope([("x", kind), (task.count, "u16"), *names], names, [(task.count, length)],
-                       arrays, arrays, calls=False)
-        statements = self.coder.statements(inside, r.randrange(1, 4))
-
-        def start(env, channels):
-            yield True
-
-        def ends(env, channels):
-            waiting = channels[stream.number, self.tile.place]
-            for i in range(length):
-                while not waiting:
-                    yield False
-                x = waiting.pop(0)
-                env.values.update({"x": x if kind in FLOATS else int(x), task.count: i})
-                run_all(statements, env)
-            env.values[task.count] = 0
-            yield True
-
-        def done(verb, following):
-            task.cases.append((self.number, lines_of(statements), length,
-                               f"@{verb}({following});"))
-            return [f"{task.step} = {self.number};", f"@unblock({task.id});"]
-        return Action([], start, ends, done)
-
     # ---- operations
 
     def incoming(self, stream, length):
-        return StreamOperand(self.vectors.keep(
-            f"@get_dsd(fabin_dsd, .{{ .fabric_color = {self.tile.color(stream)}, "
-            f".extent = {length}, .input_queue = {self.tile.queue(stream, 'input')} }})"))
+        return StreamOperand(self.descriptor(
+            "fabin", stream, f".extent = {length}, .input_queue = "
+                             f"{self.tile.queue(stream, 'input')}"))
 
-    def outgoing(self, stream, length):
-        return StreamOperand(self.vectors.keep(
-            f"@get_dsd(fabout_dsd, .{{ .fabric_color = {self.tile.color(stream)}, "
-            f".extent = {length}, .output_queue = {self.tile.queue(stream, 'output')} }})"))
+    def outgoing(self, stream, length, more="", setting=""):
+        text = self.descriptor("fabout", stream, f".extent = {length}, .output_queue = "
+                                                 f"{self.tile.queue(stream, 'output')}{more}")
+        return StreamOperand(text, setting=setting)
+
+    def descriptor(self, way, stream, fields):
+        """In release 2, those of the newer machine take the color from the queue."""
+        full = f".{{ .fabric_color = {self.tile.color(stream)}, {fields} }}"
+        if self.tile.program.is_new:
+            full = f'if (@is_arch("wse3")) .{{ {fields} }} else {full}'
+        return self.vectors.keep(f"@get_dsd({way}_dsd, {full})")
 
     def in_foreground(self, name, operands, run):
         """operands: the destination and the sources."""
-        loads, texts = self.loaded(operands, self.take_register(operands), "")
-        return Action([*loads, f"@{name}({', '.join(texts)});"], run)
+        return Action(self.lines_with(name, operands, self.take_register(operands), []), run)
 
     def in_background(self, name, operands, run, ends):
         register = self.take_register(operands)
 
         def done(verb, task):
-            settings = f".{{ .async = true, .{verb} = {task} }}"
-            loads, texts = self.loaded(operands, register, settings)
-            return [*loads, f"@{name}({', '.join([*texts, settings])});"]
+            return self.lines_with(name, operands, register,
+                                   [".async = true", f".{verb} = {task}"])
         return Action([], run, ends, done)
+
+    def lines_with(self, name, operands, register, settings):
+        """The operation with these settings and those of its operands."""
+        own = [o.setting for o in operands if isinstance(o, StreamOperand) and o.setting]
+        loads, texts = self.loaded(operands, register,
+                                   f".{{ {', '.join(settings)} }}" if settings else "")
+        if settings + own:
+            texts = [*texts, f".{{ {', '.join(settings + own)} }}"]
+        return [*loads, f"@{name}({', '.join(texts)});"]
 
     def take_register(self, operands):
         """The number of explicit registers for the descriptors, or None.  They take descriptors of
@@ -361,7 +282,7 @@ class Step:
         vectors = [o for o in operands if not isinstance(o, Expr)]
         streams = [o for o in vectors if isinstance(o, StreamOperand)]
         may = (self.tile.program.initializes and self.registers < MOST_REGISTERS and
-               len(streams) < 2 and not any(s.is_fifo for s in streams) and
+               len(streams) < 2 and not any(s.is_fifo or s.setting for s in streams) and
                all(len(o.lengths) == 1 for o in vectors if o not in streams))
         if not may or not self.chance(0.25):
             return None

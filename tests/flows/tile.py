@@ -4,8 +4,9 @@ import itertools
 import numpy
 
 from flows.code import DTYPES, FLOATS, WIDTHS, Coder, Env, indented, lines_of
-from flows.network import Unfit
+from flows.courses import Words
 from flows.operands import Vectors
+from flows.routers import Unfit
 from flows.step import Step
 
 FIRST_ID, END_ID = 8, 29        # local tasks
@@ -17,15 +18,15 @@ class Tile:
         self.program, self.place, self.rng = program, place, program.rng
         r, network = self.rng, program.network
         self.sent, self.received = network.sent(place), network.received(place)
-        self.configures = [s for s in network.streams if place in s.nodes and r.random() < 0.15]
-        self.params = {f"color_{s.number}": f"@get_color({s.color})" for s in network.streams
+        self.configures = [s for s in network.all() if place in s.nodes and r.random() < 0.15]
+        self.params = {f"color_{s.number}": f"@get_color({s.color})" for s in network.all()
                        if place in s.nodes and r.random() < 0.5}
         self.choose_queues()
-        taken = {s.color for s in network.streams}
+        taken = {s.color for s in network.all()}
         self.ids = [i for i in range(FIRST_ID, END_ID) if i not in taken]
         r.shuffle(self.ids)
         self.tasks, self.binds, self.declarations = [], [], []
-        self.data_tasks = {}                          # by number of the stream
+        self.takers = {}                              # by number of the stream
         self.is_machine = r.random() < 0.3            # one task, with a state
         self.begin_values()
         self.coder = Coder(r, program.arrays, itertools.count())
@@ -34,11 +35,13 @@ class Tile:
             self.vectors.make_variable(self.env)
         self.coder.vectors = self.vectors
         for _ in range(r.randrange(5)):
-            self.coder.make_function(program.globals, program.globals)
+            self.coder.make_function(program.globals + program.params, program.globals)
         self.steps = [Step(self, k) for k in range(program.steps)]
         self.join_steps()
-        for task in self.data_tasks.values():
-            task.write()
+        for taker in self.takers.values():
+            taker.write()
+        if r.random() < 0.3 and any("@bind_control_task" in line for line in self.binds):
+            self.binds.append('if (@is_arch("wse3")) @set_control_task_table();')
 
     def choose_queues(self):
         """A microthread has the number of a queue, so no two queues of the tile share one."""
@@ -46,8 +49,8 @@ class Tile:
         self.rng.shuffle(numbers)
         outputs = [q for q in numbers if q < OUTPUTS][:len(self.sent)]
         inputs = [q for q in numbers if q not in outputs]
-        self.queues = {s.number: q for s, q in zip(self.sent, outputs)}
-        self.queues.update({s.number: q for s, q in zip(self.received, inputs)})
+        self.queues = {(s.number, "output"): q for s, q in zip(self.sent, outputs)}
+        self.queues.update({(s.number, "input"): q for s, q in zip(self.received, inputs)})
 
     def begin_values(self):
         program = self.program
@@ -65,7 +68,7 @@ class Tile:
         return r.choice((r.randrange(low, 100), r.randrange(1 << WIDTHS[kind] - 1)))
 
     def queue(self, stream, way):
-        return f"@get_{way}_queue({self.queues[stream.number]})"
+        return f"@get_{way}_queue({self.queues[stream.number, way]})"
 
     def color(self, stream):
         name = f"color_{stream.number}"
@@ -106,15 +109,34 @@ class Tile:
         bodies = []
         for k, step in enumerate(self.steps):
             bodies.append([set_state.format(k + 1), *self.joined(step, ids[k + 1])])
-        bodies.append(["round += 1;", f"if (round < {self.program.rounds}) {{",
-                       *indented([set_state.format(0), f"@activate({ids[0]});"]), "} else {",
-                       *indented(self.show()), "}"])
+        bodies.append(["round += 1;", *self.next_round(set_state.format(0), ids[0])])
         if self.is_machine:
             self.write_machine(machine, names, bodies)
         else:
             for name, body in zip(names, bodies):
                 self.write_task(name, body)
-        self.binds.append(f"@activate({ids[0]});")
+        if self.program.launches:
+            self.write_begin(ids[0])
+        else:
+            self.binds.append(f"@activate({ids[0]});")
+
+    def write_begin(self, first):
+        """What the host calls."""
+        params = ", ".join(f"{n}_now: {k}" for n, k in self.program.params)
+        self.declarations += [f"var {n}: {k} = 0;" for n, k in self.program.params]
+        set_state = ["state = 0;"] if self.is_machine else []
+        self.tasks += [f"fn begin({params}) void {{",
+                       *indented([f"{n} = {n}_now;" for n, _ in self.program.params]),
+                       *indented(set_state), f"  @activate({first});", "}"]
+        self.binds.append("@export_symbol(begin);")
+
+    def next_round(self, set_state, first):
+        """The host begins the rounds of a program that has launches."""
+        if self.program.launches:
+            return []
+        return [f"if (round < {self.program.rounds}) {{",
+                *indented([set_state, f"@activate({first});"]), "} else {",
+                *indented(self.show()), "}"]
 
     def write_machine(self, machine, names, bodies):
         """One task for all steps."""
@@ -167,7 +189,8 @@ class Tile:
         in order, beside what is left in the background."""
         before, target = [], following
         scope = step.scope.inner()
-        scope.readable = [g for g in [*self.program.globals, ("round", "u16")]
+        scope.readable = [g for g in [*self.program.globals, *self.program.params,
+                                      ("round", "u16")]
                           if g not in step.reserved.globals]
         scope.assignable = [g for g in self.program.globals if g not in step.reserved.globals]
         scope.calls = False
@@ -198,9 +221,16 @@ class Tile:
 
     # ---- text
 
+    def sends_words(self):
+        return any(isinstance(part, Words) for course in self.program.network.courses
+                   for scripts in course.scripts.values()
+                   for part in scripts.get(self.place, []))
+
     def text(self):
         arrays, scalars = self.program.arrays, self.program.globals
         lines = [f"param {n}: color;" for n in self.params]
+        if self.sends_words():
+            lines.append('const control = @import_module("<control>");')
         for a in arrays:
             values = ", ".join(literal(a.kind, v) for v in self.start.arrays[a.name])
             lines.append(f"var {a.name} = [{a.size}]{a.kind}{{ {values} }};")
@@ -229,14 +259,14 @@ class Tile:
         return lines + (['if (@is_arch("wse3")) {', *indented(newer), "}"] if newer else [])
 
     def routes_text(self):
-        return [f"@set_local_color_config({self.color(s)}, {s.nodes[self.place].routes()});"
+        return [f"@set_local_color_config({self.color(s)}, {s.nodes[self.place].config()});"
                 for s in self.configures]
 
     # ---- what it computes
 
-    def run(self, channels):
+    def run(self, channels, rounds):
         """A generator that yields whether something has moved."""
-        for _ in range(self.program.rounds):
+        for _ in range(rounds):
             for step in self.steps:
                 yield from step.run(self.env, channels)
             self.env.values["round"] += 1

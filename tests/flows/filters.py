@@ -1,0 +1,46 @@
+"""Filters: what a router lets through to its own tile."""
+from dataclasses import dataclass, field
+
+
+@dataclass
+class CounterFilter:
+    """Of each `limit` + 1 elements it passes those up to count `most`."""
+    limit: int
+    most: int
+    first: int
+    at: int = field(init=False)
+
+    def __post_init__(self):
+        self.at = self.first
+
+    def passes(self, wavelet):
+        assert not wavelet.word, "no control wavelet gets here"
+        is_passed = self.at <= self.most
+        self.at = 0 if self.at == self.limit else self.at + 1
+        return is_passed
+
+    def is_at_start(self):
+        return self.at == self.first
+
+    def config(self):
+        return (f".{{ .kind = .{{ .counter = true }}, .count_data = true, .count_control = false, "
+                f".init_counter = {self.first}, .limit1 = {self.limit}, "
+                f".max_counter = {self.most} }}")
+
+
+@dataclass
+class RangeFilter:
+    """Passes elements by their index, and all control wavelets."""
+    low: int
+    high: int
+
+    def passes(self, wavelet):
+        return bool(wavelet.word) or self.low <= wavelet.index <= self.high
+
+    @staticmethod
+    def is_at_start():
+        return True
+
+    def config(self):
+        return (f".{{ .kind = .{{ .range = true }}, .min_idx = {self.low}, "
+                f".max_idx = {self.high} }}")

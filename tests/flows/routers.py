@@ -1,0 +1,140 @@
+"""What the routers of a color do, without time.
+
+In each of its positions a router takes wavelets from one side only, so each of them sees the same
+wavelets in the same order whatever their times are: the routers' results do not depend on time.
+"""
+from collections import deque
+from dataclasses import dataclass, field
+
+from flows.payloads import NO_ENTRY, Word
+
+SIDES = {"EAST": (1, 0), "WEST": (-1, 0), "NORTH": (0, -1), "SOUTH": (0, 1)}
+OPPOSITE = {"EAST": "WEST", "WEST": "EAST", "NORTH": "SOUTH", "SOUTH": "NORTH"}
+MOST_POSITIONS = 4
+POP_MODES = ("no_pop", "always_pop", "pop_on_advance", "pop_on_advance_nop")
+
+
+class Unfit(Exception):
+    """The program needs more of something than there is."""
+
+
+@dataclass
+class Wavelet:
+    sender: tuple
+    number: int                   # of those that the sender sends in the step
+    word: Word = None             # of a control wavelet
+    advances: bool = False        # the last one of an operation that advances its router
+    index: int = None
+    pops: int = 0                 # commands that routers on the way have popped
+
+    def is_task(self):
+        """Whether its entry names a control task."""
+        return self.word.entry not in (None, NO_ENTRY)
+
+
+@dataclass
+class Router:
+    """positions: (the side that wavelets come from, the sides that they go to)."""
+    positions: list
+    start: int = 0
+    is_ring: bool = False
+    pop_mode: str = None          # None: not named
+    filter: object = None
+    at: int = field(init=False)
+
+    def __post_init__(self):
+        self.at = self.start
+
+    def source(self):
+        return self.positions[self.at][0]
+
+    def advance(self):
+        if self.at + 1 < len(self.positions):
+            self.at += 1
+        elif self.is_ring:
+            self.at = 0
+
+    def execute(self, wavelet):
+        """The wavelet's command; whether the processor gets the wavelet."""
+        command, before = wavelet.word.command(wavelet.pops), self.at
+        if command is None:
+            raise Unfit("a command that depends on data")
+        if command.name == "SWITCH_ADV":
+            self.advance()
+        elif command.name == "SWITCH_RST":
+            self.at = 0
+        if self.pops(command, self.at != before):
+            wavelet.pops += 1
+        return not command.ignored
+
+    def pops(self, command, has_changed):
+        if self.pop_mode == "always_pop":
+            return True
+        if self.pop_mode == "pop_on_advance":
+            return has_changed
+        return self.pop_mode == "pop_on_advance_nop" and (has_changed or command.name == "NOP")
+
+    def config(self):
+        """The color's configuration, as text."""
+        (source, outputs), *later = self.positions
+        text = f".routes = .{{ .rx = .{{ {source} }}, .tx = .{{ {', '.join(outputs)} }} }}"
+        fields = [f".pos{i + 1} = .{{ {changed} }}"
+                  for i, changed in enumerate(self.changes())]
+        if self.start:
+            fields.append(f".current_switch_pos = {self.start}")
+        if self.is_ring:
+            fields.append(".ring_mode = true")
+        if self.pop_mode:
+            fields.append(f".pop_mode = .{{ .{self.pop_mode} = true }}")
+        if later or self.pop_mode:
+            text += f", .switches = .{{ {', '.join(fields)} }}"
+        if self.filter:
+            text += f", .filter = {self.filter.config()}"
+        return f".{{ {text} }}"
+
+    def changes(self):
+        """What each position behind the first one changes: one side, the other one stays."""
+        for (source, outputs), (later, ways) in zip(self.positions, self.positions[1:]):
+            if source != later:
+                assert outputs == ways, "a position changes one side"
+                yield f".rx = {later}"
+            else:
+                assert len(ways) == 1, "a position sends to one side"
+                yield f".tx = {ways[0]}"
+
+
+def carry(routers, sent):
+    """The wavelets that each tile's ramp gets, in order.  routers: by tile; sent: by tile the
+    wavelets that it sends."""
+    waiting = {(place, side): deque() for place in routers for side in (*SIDES, "RAMP")}
+    for place, wavelets in sent.items():
+        waiting[place, "RAMP"].extend(wavelets)
+    arrived = {place: [] for place in routers}
+    has_moved = True
+    while has_moved:
+        has_moved = False
+        for place, router in routers.items():
+            queue = waiting[place, router.source()]
+            if queue:
+                pass_on(place, router, queue.popleft(), waiting, arrived)
+                has_moved = True
+    if any(waiting.values()):
+        raise Unfit("wavelets wait for ever")
+    return arrived
+
+
+def pass_on(place, router, wavelet, waiting, arrived):
+    _, outputs = router.positions[router.at]
+    sent_on = Wavelet(**vars(wavelet))
+    is_delivered = True
+    if wavelet.word:
+        is_delivered = router.execute(sent_on)
+    elif wavelet.advances:
+        router.advance()
+        sent_on.advances = False
+    for output in outputs:
+        if output != "RAMP":
+            (x, y), (dx, dy) = place, SIDES[output]
+            waiting[(x + dx, y + dy), OPPOSITE[output]].append(Wavelet(**vars(sent_on)))
+        elif is_delivered and (not router.filter or router.filter.passes(sent_on)):
+            arrived[place].append(Wavelet(**vars(sent_on)))
