@@ -89,6 +89,7 @@ class Course:
     bound: set = field(default_factory=set)           # no step: no relay takes it
     tasks: set = field(default_factory=set)           # tiles whose data task takes the elements
     ended: set = field(default_factory=set)           # where control wavelets end operations
+    droppers: set = field(default_factory=set)        # where control wavelets do nothing
 
     def __post_init__(self):
         for step, script in self.scripts.items():
@@ -109,7 +110,8 @@ class Course:
         return sorted({p for script in self.scripts.values() for p in script})
 
     def receivers(self):
-        return sorted({p for got in self.arrivals.values() for p, found in got.items() if found})
+        found = {p for got in self.arrivals.values() for p, wavelets in got.items() if wavelets}
+        return sorted(found | self.droppers)
 
     def is_sent(self, place, step):
         return bool(self.scripts.get(step, {}).get(place))
@@ -126,22 +128,31 @@ class Course:
         return [a[place] for a in self.arrivals.values() if a.get(place)]
 
     def may_have_task(self, place):
-        """The last wavelet of each step tells that all have come."""
+        """A task has the last wavelet of each step, so it can end the step."""
         return all(not f[-1].word or f[-1].is_task() for f in self.arrived(place))
 
     def choose_ends(self, rng):
         """Tiles without a data task: in all steps control wavelets end operations, or in all steps
         tasks take them.  For while a tile's channel is open it drops what has no task: this may be
         the first wavelet of the next step."""
-        for place in set(self.receivers()) - self.tasks:
+        for place in sorted(set(self.receivers()) - self.tasks):
             words = [[w for w in found if w.word] for found in self.arrived(place)]
             may_end = all(len(found) <= MOST_ENDED for found in words)
             # What no task takes may hold up an operation.
             may_start = all(w.is_task() for found in words for w in found)
-            if not may_end and not may_start:
+            may_drop = not any(w.is_task() for found in words for w in found)
+            if not may_end and not may_start and not may_drop:
                 raise Unfit("tasks for control wavelets")
-            if may_end and (not may_start or rng.random() < 0.5):
+            if any(words) and may_drop and (not may_end or rng.random() < 0.7):
+                self.drop_words(place)
+            elif may_end and (not may_start or rng.random() < 0.5):
                 self.ended.add(place)
+
+    def drop_words(self, place):
+        """The channel is always open, so the tile drops all control wavelets."""
+        self.droppers.add(place)
+        for arrived in self.arrivals.values():
+            arrived[place] = [w for w in arrived[place] if not w.word]
 
     def push(self, channels, value, sender):
         for place in self.receivers():
@@ -207,7 +218,7 @@ class CourseMaker:
     def word(self, commands, has_data):
         """A control wavelet with these opcodes for the switches on its way."""
         r = self.rng
-        entry = r.choice(self.entries) if self.chance(0.85) else None
+        entry = r.choice(self.entries) if self.entries and self.chance(0.85) else None
         if not commands and self.chance(0.2):
             return all_nops(entry)
         count = max(1, len(commands))

@@ -1,8 +1,10 @@
-"""Seeded miscompiles of what this folder's programs are about: vector operations, calls and tasks
-between accesses to memory.  tests/seeded_miscompiles.py says how a row is read."""
+"""Seeded defects of what this folder's programs are about: vector operations, calls and tasks
+between accesses to memory, of the compiler; control wavelets, switches, filters and launches, of
+compiler and emulator.  tests/seeded_miscompiles.py says how a row is read."""
 from seeded_miscompiles import Miscompile
 
 MEMORY, FORWARD, DSR = "ir/opt/memory.c", "ir/opt/pass_memory.c", "ir/codegen/dsr.c"
+SWITCH = "emu/fabric/switch.c"
 ROWS = [Miscompile(*row) for row in (
     ("vector_writes", "vector operations are taken to write nothing", MEMORY,
      "default: return @{ir_op_is(insn->op, IRE_WRITES | IRE_STALLS) && is_exposed(to, exposed) "
@@ -26,4 +28,24 @@ ROWS = [Miscompile(*row) for row in (
      "if (@{mi->op == OP_call || mi->op == OP_callr @or false}@) forget_held(x, false);"),
     ("held_written", "a descriptor stays in its DSR when its variable changes", DSR,
      "if (@{mi->writes_dsd @or false}@) forget_written(x, mi);"),
+    ("inherited_side", "a position keeps what position 0 has, not the one before",
+     "frontend/machine/color_config.c",
+     "read_position(r, fields[k], @{&config->positions[k - 1] @or &config->positions[0]}@,"),
+    ("ring_end", "a ring ends at its last position", SWITCH,
+     "return config->ring ? @{0 @or position}@ : position;"),
+    ("pop_of_nops", "pop_on_advance_nop keeps NOPs", SWITCH,
+     "(config->pop == POP_ON_ADVANCE_NOP && @{(changed || command == CMD_NOP) @or changed}@);"),
+    ("counter_period", "a counter filter starts again one element too early", SWITCH,
+     "if (now->counter != @{now->limit1 @or now->limit1 - 1}@) {"),
+    ("range_end", "a range filter drops the last index", SWITCH,
+     "(index >= filter->limit1 && "
+     "@{index <= filter->max_counter @or index < filter->max_counter}@);"),
+    ("kept_wavelet", "a control wavelet that has ended an operation is still none for the next",
+     "emu/tile/vector.c", "return w.control && @{!w.kept @or true}@ && !takes_control(s);"),
+    ("dropped_entry", "the tile drops control wavelets of the last entries", "emu/tile/tasks.c",
+     "if (entry == @{turn->program->machine->control_entry_none @or (entry > 55 ? entry : 31)}@) "
+     "return NULL;"),
+    ("launch_slots", "an argument lies right behind one of 16 bits", "ir/codegen/legalise.c",
+     "offset += @{(ir_type_bytes(types[i]) + LAUNCH_SLOT_BYTES - 1) & ~(LAUNCH_SLOT_BYTES - 1u) "
+     "@or ir_type_bytes(types[i])}@;"),
 )]

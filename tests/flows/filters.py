@@ -4,28 +4,30 @@ from dataclasses import dataclass, field
 
 @dataclass
 class CounterFilter:
-    """Of each `limit` + 1 elements it passes those up to count `most`."""
+    """Of each `limit` + 1 wavelets that it counts it passes those up to count `most`, and control
+    wavelets that it does not count where it would pass an element."""
     limit: int
     most: int
     first: int
+    counts_words: bool
     at: int = field(init=False)
 
     def __post_init__(self):
         self.at = self.first
 
     def passes(self, wavelet):
-        assert not wavelet.word, "no control wavelet gets here"
         is_passed = self.at <= self.most
-        self.at = 0 if self.at == self.limit else self.at + 1
+        if not wavelet.word or self.counts_words:
+            self.at = 0 if self.at == self.limit else self.at + 1
         return is_passed
 
     def is_at_start(self):
         return self.at == self.first
 
     def config(self):
-        return (f".{{ .kind = .{{ .counter = true }}, .count_data = true, .count_control = false, "
-                f".init_counter = {self.first}, .limit1 = {self.limit}, "
-                f".max_counter = {self.most} }}")
+        counts = f".count_data = true, .count_control = {'true' if self.counts_words else 'false'}"
+        return (f".{{ .kind = .{{ .counter = true }}, {counts}, .init_counter = {self.first}, "
+                f".limit1 = {self.limit}, .max_counter = {self.most} }}")
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Streams of wavelets: trees of tiles, the steps in which they run, and the tiles that make one
 stream of another."""
-import math
 from dataclasses import dataclass, field
 
 from flows.code import WIDTHS
@@ -9,6 +8,7 @@ from flows.filters import CounterFilter, RangeFilter
 from flows.routers import OPPOSITE, SIDES, Unfit
 
 DATA_TASK_COLORS, COLORS = range(8), range(24)   # local tasks have other ids than the former
+LINK_COLORS, LINK_ENTRIES = (21, 22, 23), range(33, 38)
 MOST_STREAMS, MOST_RELAYS = 6, 3
 MOST_SENT, MOST_RECEIVED = 3, 4                  # by a tile
 
@@ -84,13 +84,17 @@ class Relay:
 
 class Network:
     """lengths: each stream has one of them in each of its steps; by_tasks: data tasks take some
-    streams; has_courses: some colors have control wavelets."""
+    streams; has_courses: some colors have control wavelets; by_link: the link to the host has
+    colors, queues and entries of its own."""
 
-    def __init__(self, rng, places, steps, lengths, kinds, by_tasks=True, has_courses=True):
+    def __init__(self, rng, places, steps, lengths, kinds, by_tasks=True, has_courses=True,
+                 by_link=False):
+        self.by_link = by_link
         self.rng, self.places, self.steps, self.lengths = rng, places, steps, lengths
         self.streams, self.relays, self.courses = [], [], []
         self.kinds = rng.sample(kinds, rng.randrange(1, 4))
-        self.entries = rng.sample(ENTRIES, len(ENTRIES))
+        entries = [e for e in ENTRIES if not by_link or e not in LINK_ENTRIES]
+        self.entries = rng.sample(entries, len(entries))
         for number in range(rng.randrange(2, MOST_STREAMS + 1)):
             if has_courses and rng.random() < 0.45:
                 self.make_course(number)
@@ -112,8 +116,12 @@ class Network:
     def received(self, place):
         return [s for s in self.all() if place in s.receivers()]
 
+    def most_received(self):
+        """The link to the host has two queues."""
+        return MOST_RECEIVED - (1 if self.by_link else 0)
+
     def free_color(self, colors):
-        used = {s.color for s in self.all()}
+        used = {s.color for s in self.all()} | (set(LINK_COLORS) if self.by_link else set())
         return self.rng.choice([c for c in colors if c not in used and
                                 (c in DATA_TASK_COLORS or self.rng.random() < 0.3)])
 
@@ -128,7 +136,7 @@ class Network:
         for _ in range(r.randrange(1, 4)):
             self.grow(nodes)
         for place, node in nodes.items():
-            if (place != root and len(self.received(place)) < MOST_RECEIVED and
+            if (place != root and len(self.received(place)) < self.most_received() and
                     (not node.children or r.random() < 0.4)):
                 node.receives = True
         self.prune(nodes)
@@ -170,7 +178,7 @@ class Network:
         if not steps:
             return
         color, kind = self.free_color(SWITCH_COLORS), r.choice(self.kinds)
-        entries = [self.entries.pop() for _ in range(r.randrange(1, 3))]
+        entries = [self.entries.pop() for _ in range(r.choice((0, 1, 1, 2, 2)))]
         for _ in range(10):
             maker = CourseMaker(r, number, kind, color, self.tree(), steps, entries)
             pattern = r.choice((maker.signals, maker.gather, maker.gather, maker.scatter,
@@ -193,24 +201,25 @@ class Network:
     def has_room(self, course):
         return course.receivers() and all(
             len(self.sent(p)) + (p in course.senders()) <= MOST_SENT and
-            len(self.received(p)) + (p in course.receivers()) <= MOST_RECEIVED
+            len(self.received(p)) + (p in course.receivers()) <= self.most_received()
             for p in course.nodes)
 
     def filtered(self, course):
-        """The course, perhaps with filters at some tiles that get elements only."""
+        """The course, perhaps with filters at some tiles."""
         r = self.rng
         if r.random() < 0.6:
             return course
         if WIDTHS.get(course.kind, 16) == 16 and course.kind != "f32" and r.random() < 0.5:
             return self.with_indices(course)
         for place in course.receivers():
-            got = [a[place] for a in course.arrivals.values()]
-            period = math.gcd(*(len(found) for found in got))
-            periods = [n for n in range(2, period + 1) if period % n == 0]
-            if periods and not any(w.word for found in got for w in found):
+            counts_words = r.random() < 0.5
+            counted = [sum(counts_words or not w.word for w in a[place])
+                       for a in course.arrivals.values()]
+            periods = [n for n in range(2, max(counted) + 1) if all(c % n == 0 for c in counted)]
+            if periods:
                 period = r.choice(periods)
                 course.nodes[place].filter = CounterFilter(
-                    period - 1, r.randrange(period - 1), r.randrange(period))
+                    period - 1, r.randrange(period - 1), r.randrange(period), counts_words)
         return again(course)
 
     def with_indices(self, course):

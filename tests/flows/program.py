@@ -36,18 +36,25 @@ class Program:
         places = [(x, y) for y in range(self.height) for x in range(self.width)]
         if not careless and r.random() < 0.3:
             self.params, self.launches = make_launches(r, self.arrays, places, self.rounds)
+        # The host uses <memcpy/memcpy>.
+        self.by_link = bool(self.launches) and r.random() < 0.5
         # The host reads copies of what code uses.
         self.hides = not self.launches and r.random() < 0.5
         # Release 2 packs elements of 16 bits, so pieces of a stream would not fit together.
         kinds = [k for k in KINDS if not self.is_new or k[1:] == "32"]
         self.network = Network(r, places, self.steps, self.lengths, kinds, by_tasks=not careless,
-                               has_courses=not careless)
+                               has_courses=not careless, by_link=self.by_link)
         self.tiles = {place: Tile(self, place) for place in places}
 
     def layout(self):
         lines = ["layout {", f"  @set_rectangle({self.width}, {self.height});"]
+        if self.by_link:
+            lines.insert(0, f'const link = @import_module("<memcpy/get_params>", '
+                            f".{{ .width = {self.width}, .height = {self.height} }});")
         for (x, y), tile in self.tiles.items():
-            params = ", ".join(f".{n} = {v}" for n, v in tile.params.items())
+            given = {**tile.params, **({"memcpy_params": f"link.get_params({x})"}
+                                       if self.by_link else {})}
+            params = ", ".join(f".{n} = {v}" for n, v in given.items())
             lines.append(f'  @set_tile_code({x}, {y}, "{file_name(x, y)}", .{{ {params} }});')
         for stream in self.network.all():
             for (x, y), node in stream.nodes.items():
@@ -63,7 +70,9 @@ class Program:
 
     def options(self):
         """What the compiler needs."""
-        return ["--sdk=2"] if self.is_new else []
+        link = ["--memcpy", "--channels=1", f"--fabric-dims={self.width + 7},{self.height + 2}",
+                "--fabric-offsets=4,1"]
+        return (["--sdk=2"] if self.is_new else []) + (link if self.by_link else [])
 
     def files(self):
         """Texts by name."""

@@ -39,10 +39,7 @@ class Taker:
 
     def write(self):
         tile, stream = self.tile, self.stream
-        tile.declarations.append(
-            f'const {self.id} = if (@is_arch("wse3")) '
-            f"@get_data_task_id({tile.queue(stream, 'input')}) "
-            f"else @get_data_task_id({tile.color(stream)});")
+        tile.declarations.append(f"const {self.id} = {tile.channel(stream)};")
         for entry, cases in self.bodies.items():
             if entry is DATA:
                 self.write_task(self.name, f"x: {stream.kind}", cases)

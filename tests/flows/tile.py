@@ -5,11 +5,14 @@ import numpy
 
 from flows.code import DTYPES, FLOATS, WIDTHS, Coder, Env, indented, lines_of
 from flows.courses import Words
+from flows.network import LINK_COLORS
 from flows.operands import Vectors
 from flows.routers import Unfit
 from flows.step import Step
 
 FIRST_ID, END_ID = 8, 29        # local tasks
+LINK_IDS = (*LINK_COLORS, 27, 28)
+LINK_QUEUES = 2
 OUTPUTS, INPUTS = 6, 8          # queues that both machines have
 
 
@@ -23,6 +26,7 @@ class Tile:
                        if place in s.nodes and r.random() < 0.5}
         self.choose_queues()
         taken = {s.color for s in network.all()}
+        taken |= set(LINK_IDS) if program.by_link else set()
         self.ids = [i for i in range(FIRST_ID, END_ID) if i not in taken]
         r.shuffle(self.ids)
         self.tasks, self.binds, self.declarations = [], [], []
@@ -45,7 +49,7 @@ class Tile:
 
     def choose_queues(self):
         """A microthread has the number of a queue, so no two queues of the tile share one."""
-        numbers = list(range(INPUTS))
+        numbers = list(range(LINK_QUEUES if self.program.by_link else 0, INPUTS))
         self.rng.shuffle(numbers)
         outputs = [q for q in numbers if q < OUTPUTS][:len(self.sent)]
         inputs = [q for q in numbers if q not in outputs]
@@ -73,6 +77,11 @@ class Tile:
     def color(self, stream):
         name = f"color_{stream.number}"
         return name if name in self.params else f"@get_color({stream.color})"
+
+    def channel(self, stream):
+        """What a block names: the id that the channel's data task would have."""
+        return (f'if (@is_arch("wse3")) @get_data_task_id({self.queue(stream, "input")}) '
+                f"else @get_data_task_id({self.color(stream)})")
 
     # ---- tasks
 
@@ -133,7 +142,7 @@ class Tile:
     def next_round(self, set_state, first):
         """The host begins the rounds of a program that has launches."""
         if self.program.launches:
-            return []
+            return ["link.unblock_cmd_stream();"] if self.program.by_link else []
         return [f"if (round < {self.program.rounds}) {{",
                 *indented([set_state, f"@activate({first});"]), "} else {",
                 *indented(self.show()), "}"]
@@ -229,6 +238,9 @@ class Tile:
     def text(self):
         arrays, scalars = self.program.arrays, self.program.globals
         lines = [f"param {n}: color;" for n in self.params]
+        if self.program.by_link:
+            lines += ["param memcpy_params;",
+                      'const link = @import_module("<memcpy/memcpy>", memcpy_params);']
         if self.sends_words():
             lines.append('const control = @import_module("<control>");')
         for a in arrays:
@@ -256,6 +268,8 @@ class Tile:
                    f".{{ .color = {self.color(s)} }});" for s in self.sent]
         newer = outputs if self.program.initializes else inputs + outputs
         lines = inputs if self.program.initializes else []
+        lines += [f"@unblock({self.channel(s)});" for s in self.program.network.courses
+                  if self.place in s.droppers]
         return lines + (['if (@is_arch("wse3")) {', *indented(newer), "}"] if newer else [])
 
     def routes_text(self):
