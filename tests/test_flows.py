@@ -67,6 +67,19 @@ def test_a_command_acts_behind_its_own_wavelet():
     assert got == [0, 1] and router.at == 1
 
 
+def test_a_closed_input_holds_up_the_sender():
+    """West sends to a tile that takes only its own wavelets until a command of its own."""
+    west, east = (0, 0), (1, 0)
+    routers = {west: Router([("RAMP", ["EAST"])]),
+               east: Router([("RAMP", ["RAMP"]), ("WEST", ["RAMP"])])}
+    sent = {west: [Wavelet(west, 0)], east: [Wavelet(east, 0)]}
+    with pytest.raises(Unfit):
+        carry(routers, sent)
+    sent[east].append(Wavelet(east, 1, word=Word((Command("SWITCH_ADV", True),), None)))
+    got = carry(routers, sent)[east]
+    assert [(w.sender, w.number) for w in got] == [(east, 0), (west, 0)]
+
+
 def test_payloads_are_the_public_ones():
     teardown = 0x09df9249
     assert popped(teardown, 1) == 0x091f9249 & known_bits(1)

@@ -6,6 +6,7 @@ from flows.code import WIDTHS
 from flows.courses import ENTRIES, SWITCH_COLORS, Branch, Course, CourseMaker, Piece
 from flows.filters import CounterFilter, RangeFilter
 from flows.routers import OPPOSITE, SIDES, Unfit
+from flows.wild import WildMaker
 
 DATA_TASK_COLORS, COLORS = range(8), range(24)   # local tasks have other ids than the former
 LINK_COLORS, LINK_ENTRIES = (21, 22, 23), range(33, 38)
@@ -182,7 +183,7 @@ class Network:
         for _ in range(10):
             maker = CourseMaker(r, number, kind, color, self.tree(), steps, entries)
             pattern = r.choice((maker.signals, maker.gather, maker.gather, maker.scatter,
-                                maker.scatter, maker.passing))
+                                maker.scatter, maker.passing, WildMaker(maker).course))
             try:
                 course = self.filtered(pattern())
             except Unfit:

@@ -41,12 +41,16 @@ class Router:
     pop_mode: str = None          # None: not named
     filter: object = None
     at: int = field(init=False)
+    turns: int = 0                # changes of position
 
     def __post_init__(self):
         self.at = self.start
 
     def source(self):
         return self.positions[self.at][0]
+
+    def outputs(self):
+        return self.positions[self.at][1]
 
     def advance(self):
         if self.at + 1 < len(self.positions):
@@ -63,6 +67,7 @@ class Router:
             self.advance()
         elif command.name == "SWITCH_RST":
             self.at = 0
+        self.turns += self.at != before
         if self.pops(command, self.at != before):
             wavelet.pops += 1
         return not command.ignored
@@ -70,6 +75,8 @@ class Router:
     def pops(self, command, has_changed):
         if self.pop_mode == "always_pop":
             return True
+        if command.name == "SWITCH_RST" and str(self.pop_mode).startswith("pop_on_advance"):
+            raise Unfit("no public text says whether a reset pops")
         if self.pop_mode == "pop_on_advance":
             return has_changed
         return self.pop_mode == "pop_on_advance_nop" and (has_changed or command.name == "NOP")
@@ -105,36 +112,55 @@ class Router:
 
 def carry(routers, sent):
     """The wavelets that each tile's ramp gets, in order.  routers: by tile; sent: by tile the
-    wavelets that it sends."""
-    waiting = {(place, side): deque() for place in routers for side in (*SIDES, "RAMP")}
-    for place, wavelets in sent.items():
-        waiting[place, "RAMP"].extend(wavelets)
-    arrived = {place: [] for place in routers}
+    wavelets that it sends.
+
+    A router holds one wavelet, and takes the next one when that has left: what does not wait for
+    ever here does so with no larger buffers.
+    """
+    waiting = {place: deque(sent.get(place, ())) for place in routers}
+    held, arrived = {}, {place: [] for place in routers}
     has_moved = True
     while has_moved:
         has_moved = False
         for place, router in routers.items():
-            queue = waiting[place, router.source()]
-            if queue:
-                pass_on(place, router, queue.popleft(), waiting, arrived)
+            if place not in held and waiting[place] and router.source() == "RAMP":
+                held[place] = waiting[place].popleft()
                 has_moved = True
-    if any(waiting.values()):
+            if place in held and has_room(place, routers, held):
+                pass_on(place, router, held, arrived)
+                has_moved = True
+    if held or any(waiting.values()):
         raise Unfit("wavelets wait for ever")
     return arrived
 
 
-def pass_on(place, router, wavelet, waiting, arrived):
-    _, outputs = router.positions[router.at]
-    sent_on = Wavelet(**vars(wavelet))
-    is_delivered = True
-    if wavelet.word:
+def beside(place, side):
+    (x, y), (dx, dy) = place, SIDES[side]
+    return x + dx, y + dy
+
+
+def has_room(place, routers, held):
+    """Whether all that get the wavelet can take it."""
+    for side in routers[place].outputs():
+        if side == "RAMP":
+            continue
+        following = beside(place, side)
+        if following not in routers:
+            raise Unfit("wavelets leave the course")
+        if following in held or routers[following].source() != OPPOSITE[side]:
+            return False
+    return True
+
+
+def pass_on(place, router, held, arrived):
+    outputs, sent_on, is_delivered = router.outputs(), held.pop(place), True
+    if sent_on.word:
         is_delivered = router.execute(sent_on)
-    elif wavelet.advances:
+    elif sent_on.advances:
         router.advance()
         sent_on.advances = False
-    for output in outputs:
-        if output != "RAMP":
-            (x, y), (dx, dy) = place, SIDES[output]
-            waiting[(x + dx, y + dy), OPPOSITE[output]].append(Wavelet(**vars(sent_on)))
+    for side in outputs:
+        if side != "RAMP":
+            held[beside(place, side)] = Wavelet(**vars(sent_on))
         elif is_delivered and (not router.filter or router.filter.passes(sent_on)):
             arrived[place].append(Wavelet(**vars(sent_on)))
