@@ -86,7 +86,7 @@ class Course:
     nodes: dict                   # routers by tile
     scripts: dict                 # by step, by tile: what it sends, a list of Piece and Words
     arrivals: dict = field(default_factory=dict)      # by step, by tile: wavelets
-    bound: set = field(default_factory=set)           # no step: no relay takes it
+    bound: set = field(default_factory=set)           # steps in which a relay takes it
     tasks: set = field(default_factory=set)           # tiles whose data task takes the elements
     ended: set = field(default_factory=set)           # where control wavelets end operations
     droppers: set = field(default_factory=set)        # where control wavelets do nothing
@@ -118,6 +118,10 @@ class Course:
 
     def is_received(self, place, step):
         return bool(self.arrivals.get(step, {}).get(place))
+
+    def may_be_relayed(self, place, step):
+        return self.is_received(place, step) and not any(
+            w.word for w in self.arrivals[step][place])
 
     def length(self, place, step):
         """Elements that the tile gets."""

@@ -57,6 +57,9 @@ class Stream:
     def is_received(self, place, step):
         return self.nodes[place].receives and step in self.steps
 
+    def may_be_relayed(self, place, step):
+        return place in self.receivers() and step in self.steps
+
     def length(self, _place, step):
         return self.steps[step]
 
@@ -78,7 +81,7 @@ class Relay:
     """In a step, a tile makes one stream of another, element by element."""
     tile: tuple
     step: int
-    incoming: Stream
+    incoming: object              # a Stream or a Course
     outgoing: Stream
     by_fifo: bool                 # two operations, with a queue of elements in memory between them
 
@@ -241,13 +244,13 @@ class Network:
     def make_relay(self):
         """All operations on its streams in the step are in the background."""
         by_fifo = self.rng.random() < 0.4
-        found = [Relay(a.root, k, b, a, by_fifo) for a in self.streams for b in self.streams
-                 for k in a.steps if a.root in b.receivers() and k in b.steps and a.kind == b.kind
+        found = [Relay(a.root, k, b, a, by_fifo) for a in self.streams for b in self.all()
+                 for k in a.steps if b.may_be_relayed(a.root, k) and a.kind == b.kind
                  and b.number < a.number and k not in a.bound | b.bound]
         if not found:
             return
         relay = self.rng.choice(found)
-        relay.outgoing.steps[relay.step] = relay.incoming.steps[relay.step]
+        relay.outgoing.steps[relay.step] = relay.incoming.length(relay.tile, relay.step)
         relay.incoming.bound.add(relay.step)
         relay.outgoing.bound.add(relay.step)
         self.relays.append(relay)

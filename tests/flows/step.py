@@ -126,7 +126,8 @@ class Step(ScriptSteps):
 
     def relay(self, relay):
         self.narrow()
-        stream, length = relay.incoming, relay.incoming.steps[self.number]
+        stream = relay.incoming
+        length = stream.length(self.tile.place, self.number)
         name, sources = self.operands(stream.kind, length, self.incoming(stream, length))
         begin = self.vectors.issue(name, stream.kind, None, sources)
         return self.taking(name, [self.outgoing(relay.outgoing, length), *sources], begin, stream,
@@ -136,7 +137,7 @@ class Step(ScriptSteps):
         """An operation fills a queue in memory, another one sends what it holds."""
         self.narrow()
         incoming, outgoing = relay.incoming, relay.outgoing
-        length = incoming.steps[self.number]
+        length = incoming.length(self.tile.place, self.number)
         kind, fifo = incoming.kind, self.coder.name("fifo")
         self.vectors.globals += [
             f"var {fifo}_memory = @zeros([{self.rng.randrange(2, 12)}]{kind});",
