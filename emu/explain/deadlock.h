@@ -3,8 +3,9 @@
  * Every wait is an edge from a unit (a thread, a queue, a color of a router) to the unit that
  * would have to move first.  Each unit has at most one such edge, so every chain of waits runs
  * into an end or into a cycle: a cause.  deadlock_wait.c knows the edges and where they end;
- * deadlock.c follows them and writes the report.  deadlock_text.c has the words for units and ends,
- * deadlock_help.c the advice, deadlock_ends.c what the two need to know of an end. */
+ * deadlock.c follows them and writes the report.  deadlock_units.c has the words for units, and
+ * deadlock_text.c those for ends; deadlock_help.c has the advice, deadlock_ends.c what words and
+ * advice need to know of an end. */
 #ifndef DEADLOCK_H
 #define DEADLOCK_H
 
@@ -163,14 +164,21 @@ bool is_named_stream(const Program *program, unsigned color);
 
 /* ---- deadlock_text.c ------------------------------------------------------------------------- */
 
+void end_print(Report *report, Unit end);
+/* A task or a microthread that is blocked, without what would unblock it. */
+void end_print_blocked(Report *report, Unit end, IdKind kind);
+/* What does not happen on a tile, and the task that would do it. */
+void end_print_doer(Report *report, Unit doer);
+/* The reader has got a part, and the sender starts no more, or the other way round; or neither has
+ * begun. */
+void cut_message_print(Report *report, const CutMessage *cut);
+
+/* ---- deadlock_units.c ------------------------------------------------------------------------ */
+
 /* The unit, and what it waits for. */
 void unit_print(Report *report, Unit unit);
 /* Its name alone. */
 void unit_print_short(Report *report, Unit unit);
-void end_print(Report *report, Unit end);
-/* The reader has got a part, and the sender starts no more, or the other way round; or neither has
- * begun. */
-void cut_message_print(Report *report, const CutMessage *cut);
 
 /* ---- deadlock_help.c ------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * waits on a stopped engine with their causes.
  *
  * Reading order: endless, report, calls, code, values, variables, fault, left, busy, deadlock.h,
- * deadlock_wait, deadlock_ends, deadlock, deadlock_text, deadlock_help.
+ * deadlock_wait, deadlock_ends, deadlock, deadlock_text, deadlock_units, deadlock_help.
  */
 #ifndef EMU_EXPLAIN_H
 #define EMU_EXPLAIN_H
