@@ -6,8 +6,8 @@
  *
  * Reading order: engine_names, recorder, session_state, progress, session_step, operations,
  * operation_checks and transfer (the way of words), border, session, stepping, collect
- * (statistics), observers, npy, compress, options, outputs, actions, cluster_states, cluster_seats,
- * clusters, command (the command line), debugging, libwse, diag.
+ * (statistics), observers, npy, compress, options, outputs, actions_read, actions, cluster_states,
+ * cluster_seats, clusters, command (the command line), debugging, libwse, diag.
  */
 #ifndef HOST_H
 #define HOST_H

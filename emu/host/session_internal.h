@@ -1,4 +1,4 @@
-/* What the files of a session share; no other file includes it. */
+/* What the files of a session and of its actions share; no other file includes it. */
 #ifndef SESSION_INTERNAL_H
 #define SESSION_INTERNAL_H
 
@@ -240,5 +240,36 @@ WseStatus session_check_launch(HostSession *s, uint32_t function, uint32_t n_arg
 void session_collect(HostSession *session);
 /* Waits for all operations, those included that count as delivered only. */
 WseStatus session_drain(HostSession *session);
+
+/* ---- actions_read.c: actions of the command line, before anything runs */
+
+/* An action with its names looked up. */
+typedef struct {
+  HostActionKind kind;
+  uint32_t export_index;
+  WseTransfer region;
+  uint32_t elements;            /* of each tile, in its line of the array */
+  bool own_extent;              /* a tile whose array is shorter takes part with its own length */
+  const char *variable;         /* print: of the tiles' programs; NULL: an exported symbol */
+  const char *file;             /* .npy; NULL: `words` */
+  uint32_t *words;              /* h2d: row-major over tiles; stb_ds */
+  uint32_t args[MAX_LAUNCH_WORDS], n_args, n_arg_words;
+  WseTask task;                 /* launch: since it has begun */
+} ActionStep;
+/* Looks the names of an action up; false after reporting.  `action` is all zeros before. */
+bool action_read(HostSession *session, const HostAction *given, ActionStep *action);
+/* A variable of the tile that has a type; NULL: it has none of this name. */
+const ImageSymbol *action_variable(const HostSession *s, uint32_t tile, const char *name);
+/* Words of a transfer for one element: two for 64 bits, low half first as in memory. */
+static inline uint32_t action_words(const ImageExport *export)
+{
+  return export->element_bytes > WIDE_BYTES ? export->element_bytes / WIDE_BYTES : 1;
+}
+/* Elements of a tile's line that its own array has. */
+static inline uint32_t action_elements(const HostSession *s, const ActionStep *a, uint32_t tile)
+{
+  uint32_t own = session_tile_extent(s, tile, a->export_index);
+  return a->own_extent && own && own < a->elements ? own : a->elements;
+}
 
 #endif
