@@ -71,7 +71,7 @@ FINDINGS = {
     "a FIFO without elements, words in place of a FIFO's": [GOLDEN + "sema/err_fifo.csl]"],
     "an array file whose size wraps": ["test_host_run.py::test_a_shape_too_large_for_any_file"],
     "CS_PYTHON that names cs_python": [
-        "test_host_python.py::test_cs_python_does_not_start_itself"],
+        "test_cs_python.py::test_cs_python_does_not_start_itself"],
     "--params with a name that no param has": [GOLDEN + "layout/options.csl]"],
     "get_id of an unknown name": ["test_host_layer.py::test_mistakes_are_explained"],
     "<debug> without key, debug_util before the run": [
