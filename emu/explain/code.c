@@ -177,6 +177,24 @@ bool insn_may_start(const ClassCode *cls, const Insn *insn, unsigned id)
   return vec_activates(cls, insn, id, &unknown) || unknown || insn_starts(cls, insn, id);
 }
 
+bool insn_fills_fifo(const ClassCode *cls, const Insn *insn, unsigned of)
+{
+  (void)of;
+  Descriptor desc;
+  bool unknown = false;
+  return operand_descriptor(cls, insn, &insn->vec.dest, &desc, &unknown) &&
+         desc.kind == DESC_FIFO && !(desc.flags & DESC_F_ASYNC);
+}
+
+bool insn_is_asked(const ClassCode *cls, const Insn *operation)
+{
+  const Insn *end = cls->insns + cls->n_insns;
+  for (const Insn *i = operation + 1; i < end && i->op != OP_vec; i++)
+    if (i->op == OP_vstat)
+      return true;
+  return false;
+}
+
 /* The program may give its output queues other colors than those of its descriptors. */
 static bool binds_output_queues(const ClassCode *cls)
 {

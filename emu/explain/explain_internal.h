@@ -75,6 +75,10 @@ bool insn_activates_at_end(const ClassCode *cls, const Insn *insn, unsigned id);
 /* And by an operation. */
 bool insn_starts(const ClassCode *cls, const Insn *insn, unsigned id);
 bool insn_may_start(const ClassCode *cls, const Insn *insn, unsigned id);
+/* Does it fill a FIFO without .async?  Then a full FIFO ends it.  `of`: anything. */
+bool insn_fills_fifo(const ClassCode *cls, const Insn *insn, unsigned of);
+/* The code behind an operation asks whether it has moved all its elements. */
+bool insn_is_asked(const ClassCode *cls, const Insn *operation);
 bool insn_sends(const ClassCode *cls, const Insn *insn, unsigned color);
 bool insn_may_send(const ClassCode *cls, const Insn *insn, unsigned color);
 bool insn_reads(const ClassCode *cls, const Insn *insn, unsigned queue);

@@ -1,6 +1,6 @@
 /* What a run that ends well has left in its tiles, although the program has begun it or should have
  * ended it.  Wavelets in the fabric and waits are the deadlock report's. */
-#include "emu/explain/explain.h"
+#include "emu/explain/explain_internal.h"
 
 #include "stb_ds.h"
 
@@ -12,12 +12,33 @@ static bool is_torn_down(const Program *program, uint32_t tile, const InspectTil
   return state->colors[color].suspended && config && !config->teardown;
 }
 
+/* Operations without .async have filled FIFOs, and the program asks after none of them whether it
+ * has moved all its elements. */
+static bool ignores_full_fifos(const ClassCode *cls)
+{
+  unsigned fills = 0;
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    if (!insn_fills_fifo(cls, &cls->insns[i], 0))
+      continue;
+    if (insn_is_asked(cls, &cls->insns[i]))
+      return false;
+    fills++;
+  }
+  return fills > 0;
+}
+
 Fault *left_find(Engine *engine, const Program *program, bool untaken)
 {
   Fault *found = NULL;
   InspectTile state;
+  const ClassCode *last = NULL;
+  bool may_lose = false;
   for (uint32_t tile = 0; tile < program->n_tiles; tile++) {
-    if (engine_at_rest(engine, tile))
+    const ClassCode *cls = program_class(program, tile);
+    if (cls != last)
+      may_lose = cls && ignores_full_fifos(cls);
+    last = cls;
+    if (engine_at_rest(engine, tile) && !may_lose)
       continue;
     Fault fault = {.cycle = engine->ops->cycle(engine), .tile = tile, .color = NO_COLOR,
                    .pc = PC_RETURN};
@@ -27,6 +48,9 @@ Fault *left_find(Engine *engine, const Program *program, bool untaken)
       arrput(found, ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = record->untaken_cycle,
                              .tile = tile, .color = record->untaken_color, .pc = PC_RETURN,
                              .value = record->untaken_payload}));
+    if (may_lose && record->fifo_was_full)
+      arrput(found, ((Fault){.kind = FAULT_FIFO_FULL, .cycle = fault.cycle, .tile = tile,
+                             .color = NO_COLOR, .pc = record->fifo[1].pc}));
     for (unsigned c = 0; c < MAX_COLORS; c++) {
       fault.kind = FAULT_TORN_DOWN, fault.color = (uint8_t)c;
       if (is_torn_down(program, tile, &state, c))
