@@ -436,11 +436,13 @@ static bool is_import_name(Parse *p, const char *name)
 {
   const Program *program = session_program(p->session);
   const char *member = strrchr(name, '.');
+  const ClassCode *last = NULL;
   bool found = false;
   for (uint32_t tile = 0; member && !found && tile < program->n_tiles; tile++) {
     const ClassCode *cls = program_class(program, tile);
     unsigned count = 0;
-    char *names = cls ? class_variables_named(cls->image, member + 1, &count) : NULL;
+    char *names = cls && cls != last ? class_variables_named(cls->image, member + 1, &count) : NULL;
+    last = cls;
     found = count > 0;
     if (found)
       diag_variable_of_import(p->diags, HOST_NOWHERE, name, names);
