@@ -1,4 +1,5 @@
-"""Streams of host scripts that get too few words: which tile has to send, and which one is done."""
+"""Streams of host scripts with too few words: the report names the tile that has to send, and says
+if it is done."""
 import pytest
 
 import host_run
