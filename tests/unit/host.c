@@ -42,6 +42,12 @@ static void values_print(void **state)
   expect_text('f', 2, 0x2e66, "0.099976");
 }
 
+static ElementType element_type(char element_class, unsigned bytes)
+{
+  return (ElementType){.element_class = element_class, .bytes = (uint8_t)bytes,
+                       .bits = (uint8_t)(8 * bytes)};
+}
+
 /* Every f16 and a spread of f32 come back from their text. */
 static void floats_survive_text(void **state)
 {
@@ -54,7 +60,7 @@ static void floats_survive_text(void **state)
       if (value != value)
         continue;
       element_format('f', 2, (Fp16Format)format, i, text);
-      assert_true(element_parse(text, strlen(text), (ElementType){'f', 2, 16}, (Fp16Format)format,
+      assert_true(element_parse(text, strlen(text), element_type('f', 2), (Fp16Format)format,
                                 &bits));
       assert_int_equal(bits, i);
     }
@@ -63,7 +69,7 @@ static void floats_survive_text(void **state)
     if (fp32_to_double(i) != fp32_to_double(i))
       continue;
     element_format('f', 4, FP16_F16, i, text);
-    assert_true(element_parse(text, strlen(text), (ElementType){'f', 4, 32}, FP16_F16, &bits));
+    assert_true(element_parse(text, strlen(text), element_type('f', 4), FP16_F16, &bits));
     assert_int_equal(bits, i);
   }
 }
@@ -71,9 +77,7 @@ static void floats_survive_text(void **state)
 static bool parses(const char *text, char element_class, unsigned bytes)
 {
   uint64_t bits;
-  return element_parse(text, strlen(text), (ElementType){element_class, (uint8_t)bytes,
-                                                         (uint8_t)(8 * bytes)}, FP16_F16,
-                       &bits);
+  return element_parse(text, strlen(text), element_type(element_class, bytes), FP16_F16, &bits);
 }
 
 static void values_are_checked(void **state)
