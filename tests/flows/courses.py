@@ -149,7 +149,7 @@ class Course:
                 raise Unfit("tasks for control wavelets")
             if any(words) and may_drop and (not may_end or rng.random() < 0.7):
                 self.drop_words(place)
-            elif may_end and (not may_start or rng.random() < 0.5):
+            elif may_end and (not may_start or rng.random() < 0.35):
                 self.ended.add(place)
 
     def drop_words(self, place):
@@ -222,7 +222,7 @@ class CourseMaker:
     def word(self, commands, has_data):
         """A control wavelet with these opcodes for the switches on its way."""
         r = self.rng
-        entry = r.choice(self.entries) if self.entries and self.chance(0.85) else None
+        entry = r.choice(self.entries) if self.entries and self.chance(0.92) else None
         if not commands and self.chance(0.2):
             return all_nops(entry)
         count = max(1, len(commands))
@@ -243,7 +243,8 @@ class CourseMaker:
         modes = ["always_pop"] * 4 + ["no_pop", None]
         if is_ring:                                   # no public text says whether a reset pops
             modes += ["pop_on_advance_nop"] * 2 + ["pop_on_advance"]
-        self.nodes[place] = Router(turned, start, is_ring, self.rng.choice(modes))
+        self.nodes[place] = Router(turned, start, is_ring, self.rng.choice(modes),
+                                   self.chance(0.2))
 
     def commands(self, way, acting):
         """Opcodes for the switches of the tiles on the way, so that those of `acting` go on; None

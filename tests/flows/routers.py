@@ -39,6 +39,7 @@ class Router:
     start: int = 0
     is_ring: bool = False
     pop_mode: str = None          # None: not named
+    names_end: bool = False       # the position behind the last one is said to be invalid
     filter: object = None
     at: int = field(init=False)
     turns: int = 0                # changes of position
@@ -87,6 +88,8 @@ class Router:
         text = f".routes = .{{ .rx = .{{ {source} }}, .tx = .{{ {', '.join(outputs)} }} }}"
         fields = [f".pos{i + 1} = .{{ {changed} }}"
                   for i, changed in enumerate(self.changes())]
+        if self.names_end and len(self.positions) < MOST_POSITIONS:
+            fields.append(f".pos{len(self.positions)} = .{{ .invalid = true }}")
         if self.start:
             fields.append(f".current_switch_pos = {self.start}")
         if self.is_ring:

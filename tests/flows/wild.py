@@ -48,7 +48,7 @@ class WildMaker:
             return Router(positions)
         start = 0 if resets else r.randrange(len(positions))
         modes = (None, *POP_MODES[:2]) if resets else (None, *POP_MODES)
-        return Router(positions, start, r.random() < 0.6, r.choice(modes))
+        return Router(positions, start, r.random() < 0.6, r.choice(modes), r.random() < 0.2)
 
     def script(self, resets):
         """resets: the last control wavelet mostly takes each router back to its first position."""
@@ -64,7 +64,7 @@ class WildMaker:
     def word(self, names):
         r, m = self.rng, self.maker
         commands = tuple(Command(name, m.is_quiet or r.random() < 0.5) for name in names)
-        return Word(commands, r.choice(m.entries) if m.entries and r.random() < 0.85 else None)
+        return Word(commands, r.choice(m.entries) if m.entries and r.random() < 0.92 else None)
 
     def again(self, script):
         """The script with other lengths, which change no way."""
