@@ -1,5 +1,4 @@
-"""Streams of host scripts with too few words: the report names the tile that has to send, and says
-if it is done."""
+"""Streams of host scripts that get too few words: the report names the tile that has to send."""
 import pytest
 
 import host_run
