@@ -546,6 +546,8 @@ static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
   if (filter->kind == FILTER_RANGE) {
     filter->limit1 = read_limit(r, &set, what, "min_idx");
     filter->max_counter = read_limit(r, &set, what, "max_idx");
+    if (r->ok && filter->max_counter > 0 && filter->limit1 > filter->max_counter)
+      diag_filter_passes_nothing(r->s->diags, set.span, filter->limit1, filter->max_counter);
   } else {
     read_counter(r, &set, what, filter);
   }
