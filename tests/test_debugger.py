@@ -699,6 +699,16 @@ def test_the_name_of_an_import_leads_to_that_of_its_variables(modules, engine):
     assert "parameters and constants have no place in a tile" in out[1]
 
 
+def test_the_name_of_an_import_leads_to_that_of_its_functions(modules, engine):
+    out = modules.answers(["break nothing.bump", "list nothing.touch", "break nothing.else"], engine)
+    assert out[0].startswith("no tile has a function 'nothing.bump'; functions of imports go by the "
+                             "name of the file: ")
+    assert "counter.bump" in out[0]
+    assert out[1] == ("no tile has a function 'nothing.touch'; functions of imports go by the name "
+                      "of the file: other.touch\n")
+    assert out[2] == "no tile has a function 'nothing.else'\n"
+
+
 def test_list_shows_other_files_and_functions(modules, engine):
     """FILE:LINE and FUNCTION name places as they do for `break`; without code, too."""
     out = modules.answers(["list counter.csl:1", "list other.csl:2", "list touch", "list bump",

@@ -250,6 +250,38 @@ static const char *current_file(const Debugger *d)
   return cls ? cls->image->source : "";
 }
 
+/* Adds the name to the text, if it is a function's and not there yet. */
+static void add_named(const char *full, const char *member, char **names)
+{
+  const char *dot = strrchr(full, '.');
+  if (!dot || *full == '<' || strcmp(dot + 1, member) != 0 || (*names && strstr(*names, full)))
+    return;
+  char *longer = *names ? base_print("%s, %s", *names, full) : base_print("%s", full);
+  free(*names);
+  *names = longer;
+}
+
+/* A program calls an import by its constant, functions go by their file. */
+static Break *refuse_function(Debugger *d, const char *name)
+{
+  const Image *image = d->program->image;
+  const char *dot = strrchr(name, '.');
+  char *names = NULL;
+  for (uint32_t c = 0; dot && c < image->n_classes; c++) {
+    const ImageClass *cls = &image->classes[c];
+    for (uint32_t i = 0; i < cls->n_symbols; i++)
+      if (cls->symbols[i].is_code)
+        add_named(cls->symbols[i].name, dot + 1, &names);
+    for (uint32_t i = 0; i < cls->n_inlines; i++)
+      add_named(cls->inlines[i].function, dot + 1, &names);
+  }
+  refuse_break(d, "no tile has a function '%s'%s%s", name,
+               names ? "; functions of imports go by the name of the file: " : "",
+               names ? names : "");
+  free(names);
+  return NULL;
+}
+
 /* The line of FILE:LINE or LINE, as text, and FILE, to be freed; NULL: the place is no such one. */
 static const char *line_of_place(const Debugger *d, const char *place, char **file)
 {
@@ -287,9 +319,8 @@ static Break *place_code(Debugger *d, Break *b, const BreakSpec *spec)
     add_function(b, image, place);
   }
   if (!arrlenu(b->places))
-    return refuse_break(d, *place == '*' ? "no instruction begins at %s"
-                                         : "no tile has a function '%s'",
-                        *place == '*' ? place + 1 : place);
+    return *place == '*' ? refuse_break(d, "no instruction begins at %s", place + 1)
+                         : refuse_function(d, place);
   return b;
 }
 
@@ -333,7 +364,7 @@ bool stops_find_source(Debugger *d, const char *place, const char **file, uint64
   }
   arrfree(b.places);
   if (!found)
-    refuse_break(d, "no tile has a function '%s'", place);
+    refuse_function(d, place);
   return found;
 }
 
