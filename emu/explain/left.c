@@ -4,6 +4,8 @@
 
 #include "stb_ds.h"
 
+#include <stdlib.h>
+
 /* A color that the layout tears down may wait for the program as long as it likes. */
 static bool is_torn_down(const Program *program, uint32_t tile, const InspectTile *state,
                          unsigned color)
@@ -27,17 +29,23 @@ static bool ignores_full_fifos(const ClassCode *cls)
   return fills > 0;
 }
 
+/* The same by class; to be freed. */
+static bool *find_ignored_fifos(const Program *program)
+{
+  bool *ignores = base_zeroed(program->image->n_classes + 1, sizeof *ignores);
+  for (uint32_t i = 0; i < program->image->n_classes; i++)
+    ignores[i] = ignores_full_fifos(&program->classes[i]);
+  return ignores;
+}
+
 Fault *left_find(Engine *engine, const Program *program, bool untaken)
 {
   Fault *found = NULL;
   InspectTile state;
-  const ClassCode *last = NULL;
-  bool may_lose = false;
+  bool *ignores = find_ignored_fifos(program);
   for (uint32_t tile = 0; tile < program->n_tiles; tile++) {
     const ClassCode *cls = program_class(program, tile);
-    if (cls != last)
-      may_lose = cls && ignores_full_fifos(cls);
-    last = cls;
+    bool may_lose = cls && ignores[cls->index];
     if (engine_at_rest(engine, tile) && !may_lose)
       continue;
     Fault fault = {.cycle = engine->ops->cycle(engine), .tile = tile, .color = NO_COLOR,
@@ -64,5 +72,6 @@ Fault *left_find(Engine *engine, const Program *program, bool untaken)
         arrput(found, fault);
     }
   }
+  free(ignores);
   return found;
 }
