@@ -30,7 +30,7 @@ class Program:
         self.initializes = self.is_new or r.random() < 0.5
         self.lengths = [r.randrange(1, MOST_LENGTH + 1) for _ in range(r.randrange(1, 3))]
         self.arrays = [Array(f"{k}_{i}", k, r.randrange(MOST_LENGTH, 2 * MOST_LENGTH))
-                       for k in KINDS for i in range(r.randrange(2, 5))]
+                       for k in KINDS for i in range(r.randrange(2, 4))]
         self.globals = [(f"g_{k}_{i}", k) for k in KINDS for i in range(r.randrange(1, 3))]
         self.params, self.launches = [], []           # none: the program starts by itself
         places = [(x, y) for y in range(self.height) for x in range(self.width)]
