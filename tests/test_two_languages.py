@@ -14,7 +14,8 @@ import wse_lib  # noqa: E402
 HEADER = plain((harness.ROOT / "emu" / "include" / "wse.h").read_text())
 SIMPLE = {"bool": ctypes.c_bool, "char": ctypes.c_char, "size_t": ctypes.c_size_t,
           "uint8_t": ctypes.c_uint8, "uint16_t": ctypes.c_uint16, "uint32_t": ctypes.c_uint32,
-          "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64, "WseTask": ctypes.c_uint64}
+          "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
+          "WseTask": ctypes.c_uint64}
 ENUMS = {name: re.findall(r"\bWSE_(\w+)", body)
          for body, name in re.findall(r"typedef enum \{([^}]*)\} (\w+);", HEADER)}
 STRUCTS = {name: body for body, name in re.findall(r"typedef struct \{([^}]*)\} (\w+);", HEADER)}
