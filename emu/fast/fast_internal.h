@@ -164,7 +164,7 @@ typedef struct { struct FastAccesses *accesses; RouterConfig *config[]; } FastOw
  * its queues. */
 struct FastTile {
   _Alignas(64) const FastSet *set;     /* NULL: never touched */
-  FastColor *colors;            /* by slot */
+  FastColor *colors;            /* by slot; behind them the filters, if `set` says so */
   FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
   /* queues with wavelets; input queues that may hold a control wavelet */
@@ -175,7 +175,6 @@ struct FastTile {
   bool attended, is_ahead, is_stuck;
   uint8_t put_off;              /* what its router does late: PUT_OFF_* in notes.c */
   Tile core;                    /* goes on into the second line, with the main thread at its end */
-  _Alignas(64) FastQueues queues[MAX_QUEUES];
   const uint8_t *data_queue;    /* by color: where its wavelets go */
   /* slots and output queues whose oldest wavelet has no room to go to, a bit each; low bits of the
      last cycle in which they look all the same */
@@ -189,7 +188,7 @@ struct FastTile {
   struct FastAhead *ahead;      /* NULL: none since its last operation */
   HostPort *host;
   FastOwn *own;                 /* NULL: no instruction has accessed registers of the router yet */
-  FilterState *filters;         /* by slot; NULL: none */
+  _Alignas(64) FastQueues queues[MAX_QUEUES];
 };
 
 /* ---- the engine ------------------------------------------------------------------------- */

@@ -172,7 +172,7 @@ static RARE void set_positions(Visit *v, FastColor *c, const ImageColorConfig *c
 
 static FilterState *fast_filter(const FastTile *t, unsigned color)
 {
-  return &t->filters[t->set->slot_of[color]];
+  return &color_filters(t)[t->set->slot_of[color]];
 }
 
 /* ---- registers that are written ------------------------------------------------------------ */
@@ -190,8 +190,8 @@ static RARE void write_register(Visit *v, FastTile *t, uint16_t address, uint16_
   if (base == CFG_COLOR_SWITCH)
     tx = now.position;
   if (c->route & ROUTE_FILTERED) {
-    t->filters[slot].counter = now.counter;
-    t->filters[slot].limit1 = now.limit;
+    color_filters(t)[slot].counter = now.counter;
+    color_filters(t)[slot].limit1 = now.limit;
   }
   c->route = (uint16_t)((c->route & ~(unsigned)ROUTE_SUSPENDED) |
                         (now.suspended ? ROUTE_SUSPENDED : 0));

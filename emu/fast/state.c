@@ -48,8 +48,8 @@ static void color_out(const FastEngine *e, const FastTile *t, unsigned slot, Sta
   to->rewritten = t->own && t->own->config[slot];
   if (to->rewritten)
     to->own = *t->own->config[slot];
-  if (t->filters)
-    to->filter = t->filters[slot];
+  if (t->set->filters)
+    to->filter = color_filters(t)[slot];
   for (unsigned i = 0; i < count && i < FAST_SLOTS; i++)
     to->at[to->n++] = slot_wavelet_out(c->w[i], color, now);
   for (size_t i = 0; i < arrlenu(e->spills) && to->n < STATE_WAVELETS; i++)
@@ -137,8 +137,8 @@ static void color_in(FastWorker *w, FastTile *t, unsigned slot, const StateColor
   c->route = (uint16_t)((c->route & ROUTE_FILTERED) | (from->suspended ? ROUTE_SUSPENDED : 0));
   c->open = (uint16_t)from->n;
   color_set(c, config, from->rx, from->tx);
-  if (t->filters)
-    t->filters[slot] = from->filter;
+  if (t->set->filters)
+    color_filters(t)[slot] = from->filter;
   for (unsigned i = 0; i < from->n; i++) {
     const StateWavelet *at = &from->at[i];
     uint32_t flags = (at->control ? META_CONTROL : 0u) | (at->advance ? META_ADVANCE : 0u);

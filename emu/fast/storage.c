@@ -65,6 +65,12 @@ STEP inline FastWavelet queue_take(FastQueues *both, bool output)
   return first;
 }
 
+/* By slot, if a color of the tile's set has one. */
+STEP inline FilterState *color_filters(const FastTile *t)
+{
+  return (FilterState *)(void *)(t->colors + t->set->n);
+}
+
 STEP inline unsigned color_count(const FastColor *c) { return c->open & OPEN_COUNT; }
 
 STEP inline unsigned color_rx_position(const FastColor *c)
@@ -174,8 +180,8 @@ STEP RouterNow color_now(const FastTile *t, unsigned slot)
   RouterNow now = {.position = (uint8_t)color_rx_position(c),
                    .suspended = (c->route & ROUTE_SUSPENDED) != 0};
   if (c->route & ROUTE_FILTERED) {
-    now.counter = t->filters[slot].counter;
-    now.limit = t->filters[slot].limit1;
+    now.counter = color_filters(t)[slot].counter;
+    now.limit = color_filters(t)[slot].limit1;
   }
   return now;
 }

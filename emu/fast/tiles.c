@@ -20,6 +20,8 @@ _Static_assert(sizeof(FastPlain) <= 64, "one cache line");
 _Static_assert(offsetof(FastTile, core.pending_due) <= 64, "the first line is full, no more");
 _Static_assert(offsetof(FastTile, core.threads) + sizeof(Thread) <= 128, "the second likewise");
 _Static_assert(sizeof(FastTile) <= FAST_IDLE_BYTES, "an idle tile stays within its bound");
+/* With a line more, a wafer at work would take more than 1.5 GB (tests/claims/speed_wafer.py). */
+_Static_assert(sizeof(FastTile) <= 13 * LINE_BYTES, "a wafer stays within its bound");
 /* A tile at work: every color configured, three operations that run or what the main thread has
  * done ahead in place of one of them, six numbers of queues, eight descriptors.  Bridges are for
  * tiles with one operation. */
@@ -139,8 +141,8 @@ void fast_queues_widen(FastWorker *w, FastQueues *queues, unsigned number)
 static void load_colors(FastWorker *w, FastTile *t)
 {
   const FastSet *set = t->set;
-  t->colors = set->n ? fast_alloc(w, set->n * sizeof *t->colors, COLOR_ALIGN) : NULL;
-  t->filters = set->filters ? fast_alloc(w, set->n * sizeof *t->filters, WORD_ALIGN) : NULL;
+  size_t each = sizeof *t->colors + (set->filters ? sizeof(FilterState) : 0);
+  t->colors = set->n ? fast_alloc(w, set->n * each, COLOR_ALIGN) : NULL;
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
     FastColor *c = &t->colors[slot];
@@ -148,8 +150,8 @@ static void load_colors(FastWorker *w, FastTile *t)
                (config->teardown ? ROUTE_SUSPENDED : 0);
     color_set(c, config, config->current, config->current);
     c->stamp = (uint32_t)w->engine->base.cycle - 1;      /* of no cycle to come */
-    if (t->filters)
-      t->filters[slot] = filter_start(&config->filter);
+    if (set->filters)
+      color_filters(t)[slot] = filter_start(&config->filter);
     memset(c->next, NO_SLOT, sizeof c->next);
   }
 }

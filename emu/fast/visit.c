@@ -127,7 +127,7 @@ static HOT void prefetch_rest(const FastTile *t)
   enum { MANY_THREADS = 6 };
   prefetch_part(t, 2 * CACHE_LINE, offsetof(FastTile, core.threads[MANY_THREADS]));
   prefetch_part(t, offsetof(FastTile, core.issues), offsetof(FastTile, core.dsrs.map));
-  prefetch_part(t, offsetof(FastTile, queues), sizeof *t);
+  prefetch_part(t, offsetof(FastTile, data_queue), sizeof *t);
 }
 
 /* Colors of a router: mostly it has no more. */
