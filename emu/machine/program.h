@@ -206,10 +206,10 @@ static inline bool program_is_host_color(const Program *p, unsigned color)
 }
 /* NULL: the tile has no code. */
 const ClassCode *program_class(const Program *program, uint32_t tile);
-/* The instruction at a byte address, or NULL: outside the code or inside an instruction. */
 /* Puts the data that all tiles of the class start with into `bytes`, its static data, which are
  * zero. */
 void class_initialise(const ClassCode *cls, uint8_t *bytes);
+/* The instruction at a byte address, or NULL: outside the code or inside an instruction. */
 const Insn *class_insn(const ClassCode *cls, uint32_t pc);
 /* Color configuration of a tile's router, or NULL. */
 const ImageColorConfig *program_color(const Program *program, uint32_t tile, unsigned color);

@@ -118,17 +118,24 @@ static void each_access_finds_its_data(void **state)
 
 /* ---- beside the program ---------------------------------------------------------------------- */
 
-static void the_host_writes_to_one_tile(void **state)
+/* All tiles send, and the host has written a word to one of them before. */
+static Asm *run_with_a_written_word(unsigned x, uint16_t value)
 {
-  (void)state;
   Asm *a = new_program();
   AsmClass *c = class_of_all(a);
   send(c);
   asm_emit(c, in0(OP_endtask));
   asm_load(a, 0);
-  uint16_t value = 99;
-  assert_true(a->ops->mem_write(a->engine, 1, OTHER, &value, sizeof value));
+  assert_true(a->ops->mem_write(a->engine, x, OTHER, &value, sizeof value));
   asm_run_quiet(a, 0);
+  return a;
+}
+
+static void the_host_writes_to_one_tile(void **state)
+{
+  (void)state;
+  uint16_t value = 99;
+  Asm *a = run_with_a_written_word(1, value);
   for (unsigned x = 0; x < TILES; x++) {
     check_data(a, x, x == 1 ? value : 0);
     assert_int_equal(shares(a, x), x != 1);
@@ -140,14 +147,8 @@ static void the_host_writes_to_one_tile(void **state)
 static void a_snapshot_has_the_data(void **state)
 {
   (void)state;
-  Asm *a = new_program();
-  AsmClass *c = class_of_all(a);
-  send(c);
-  asm_emit(c, in0(OP_endtask));
-  asm_load(a, 0);
   uint16_t before = 7, after = 5;
-  assert_true(a->ops->mem_write(a->engine, 2, OTHER, &before, sizeof before));
-  asm_run_quiet(a, 0);
+  Asm *a = run_with_a_written_word(2, before);
   Snapshot *snapshot = snapshot_take(a->engine, NULL);
   a->ops->destroy(a->engine);
   asm_engine(a);
