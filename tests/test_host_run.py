@@ -394,6 +394,34 @@ def test_a_signal_shows_the_warnings(endless, tmp_path, number, code):
     assert got == code and "OUT_OF_BOUNDS" in err and "pe.csl:7" in err, (got, out, err)
 
 
+def test_a_signal_at_the_end_of_a_run_leaves_its_report(program, tmp_path):
+    """The run has failed already, and its report has the places, when the signal comes."""
+    (tmp_path / "out").symlink_to(program / "out")
+    (tmp_path / "run.py").write_text(host_run.PREAMBLE + textwrap.dedent("""
+        import signal
+        from cerebras.sdk.runtime import _calls
+        put = _calls._helper.put
+        class Result:                  # a signal comes as soon as a call has failed
+            def __init__(self, *call):
+                self.call = call
+            def get(self):
+                status = put(*self.call).get()
+                if status:
+                    _calls._helper.put = put
+                    signal.raise_signal(signal.SIGINT)
+                return status
+        _calls._helper.put = Result
+        try:
+            r.launch("spin", nonblock=False)
+        except KeyboardInterrupt:
+            print(message(r.launch, "spin"))
+    """))
+    ran = harness.run([harness.tool("cs_python"), "run.py"], cwd=tmp_path,
+                      env={"WSE_ARGS": "--max-cycles=5000"})
+    for said in (ran.out, ran.err):
+        assert "interrupted" not in said and re.search(r"P\d\.\d main thread .*has not ended at ", said)
+
+
 def test_a_handler_of_the_script_decides(program, tmp_path):
     """One that raises nothing leaves the run alone; one that does ends it."""
     (tmp_path / "out").symlink_to(program / "out")

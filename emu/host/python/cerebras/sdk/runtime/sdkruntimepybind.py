@@ -668,10 +668,13 @@ class SdkRuntime(Tiles):
             self._warn_of_program()
             cycle = self._library.wse_cycle(self._handle)
             where = f"error: the run was interrupted at cycle {cycle}"
-            if self._library.wse_error(self._handle).contents.status == wse_lib.INTERRUPTED:
+            status = self._library.wse_error(self._handle).contents.status
+            if status in (wse_lib.OK, wse_lib.USAGE, wse_lib.NO_MEMORY):   # not of the run
+                status = wse_lib.INTERRUPTED
+            else:                      # it may have failed just before
                 where = self._message()         # with the places where tiles are
             print(where, file=sys.stderr, flush=True)
-            self._ended = DeviceError(where, wse_lib.INTERRUPTED, cycle, -1, -1)
+            self._ended = DeviceError(where, status, cycle, -1, -1)
             self._state = "stopped"
             _running.pop(self._token, None)
             _stopped["runtime"] = self
