@@ -94,6 +94,15 @@ def test_an_end_that_is_none_is_noticed(stuck_end):
     assert verdict.differences(end)
 
 
+def test_a_main_thread_that_waits_for_no_operation_is_noticed(stuck_end):
+    tile = next(t for t in stuck_end["tiles"] if any(thread[0] for thread in t["threads"]))
+    operation = next(thread for thread in tile["threads"] if thread[0])
+    tile["threads"] = [operation, [0, 0, -1 - operation[0]]]
+    assert not any("main thread" in text for text in verdict.differences(stuck_end))
+    tile["threads"] = [[0, 0, -1 - operation[0]]]
+    assert any("main thread" in text for text in verdict.differences(stuck_end))
+
+
 @pytest.mark.parametrize("defect", DEFECTS, ids=[d.name for d in DEFECTS])
 def test_seeded_defects_still_have_their_place(defect):
     assert edited_files(defect)

@@ -250,6 +250,7 @@ static void inspect_thread(Turn *turn, unsigned i, InspectThread *out)
     out->state = THREAD_RUNNING;
     out->task = (TaskKind)t->task;
     out->task_id = t->task_id;
+    out->awaited = t->ready == NEVER ? t->awaited : MAIN_THREAD;
   }
   if (!th->run)
     return;

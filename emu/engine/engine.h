@@ -322,6 +322,7 @@ typedef struct {
   const VecRun *run;            /* THREAD_VECTOR */
   TaskKind task;                /* main: what runs */
   uint8_t task_id;
+  uint8_t awaited;              /* main: the thread whose end it waits for; 0: none */
 } InspectThread;
 /* kept: a control wavelet that has ended an operation. */
 typedef struct {

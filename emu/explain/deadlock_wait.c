@@ -88,6 +88,8 @@ static Unit after_thread(Report *r, Unit from)
 {
   const InspectTile *t = report_look(r, from.tile);
   const InspectThread *thread = &t->threads[from.index];
+  if (thread->awaited)
+    return unit_of(UNIT_THREAD, from.tile, thread->awaited);
   if (thread->state != THREAD_VECTOR)
     return end_unit(thread->state == THREAD_RUNNING ? END_AT_WORK : END_UNKNOWN, from.tile, 0);
   switch (thread->waiting) {

@@ -251,6 +251,8 @@ void report_thread(const Report *r, uint32_t tile, unsigned index, const Inspect
   const EndlessLoop *loop = index == MAIN_THREAD ? report_loop_of(r, tile) : NULL;
   if (thread->state == THREAD_VECTOR)
     print_wait(r, tile, thread);
+  else if (thread->awaited)
+    fprintf(r->out, " waits for the end of microthread %u's operation", thread->awaited - 1u);
   else
     fprintf(r->out, " has not ended");
   report_place(r, tile, thread->pc);

@@ -415,6 +415,20 @@ static bool ports_accept(Visit *v, const FastColor *c, uint8_t color, PortMask t
   return !(to & port_bit(PORT_RAMP)) || queue_accepts(v, v->tile->data_queue[color]);
 }
 
+/* The oldest wavelet of the color has no room to go to. */
+static HOT void note_stuck(FastTile *t, unsigned slot)
+{
+  t->stuck |= 1u << slot;
+  t->is_stuck = true;
+}
+
+/* Likewise the head of an output queue. */
+static HOT void note_stuck_output(FastTile *t, unsigned queue)
+{
+  t->stuck_outputs |= (uint8_t)(1u << queue);
+  t->is_stuck = true;
+}
+
 /* Outputs of a wavelet that is not plain data on checked routes.  False: it waits. */
 static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWavelet *w,
                              PortMask *to, bool *counted)
@@ -430,8 +444,10 @@ static RARE bool odd_outputs(Visit *v, FastColor *c, uint8_t color, const FastWa
   if (c->route & ROUTE_CHECKED)
     return true;
   bool inside;
-  if (!ports_exist(v, c, color, *to, &inside))
+  if (!ports_exist(v, c, color, *to, &inside)) {
+    note_stuck(v->tile, v->tile->set->slot_of[color]);
     return false;
+  }
   /* else the ramp was missing, it is odd, or it has nowhere to go */
   if (inside && *to && *to == (c->route & ROUTE_TX))
     c->route |= ROUTE_CHECKED;
@@ -541,13 +557,6 @@ static RARE void leave_rectangle(Visit *v, uint8_t color, Port port, FastWavelet
                   (LinkWord){v->turn.cycle, w.payload, (w.meta & META_CONTROL) != 0}))
     turn_fault(&v->turn, (Fault){.color = color, .pc = PC_RETURN, .kind = FAULT_LEAVES_FABRIC,
                                  .value = port, .value2 = wavelet_field(w.meta)});
-}
-
-/* The oldest wavelet of the color has no room to go to. */
-static HOT void note_stuck(FastTile *t, unsigned slot)
-{
-  t->stuck |= 1u << slot;
-  t->is_stuck = true;
 }
 
 /* To several outputs or none, or a wavelet that does more than move. */
@@ -727,11 +736,11 @@ static HOT void plan_ramp_queue(Visit *v, RouterTurn *r, unsigned queue)
     arrput(v->worker->log.faults,
            ((Fault){.kind = FAULT_NO_COLOR_CONFIG, .cycle = v->turn.cycle, .tile = t->core.index,
                     .color = inside, .pc = PC_RETURN, .value = PORT_RAMP}));
+    note_stuck_output(t, queue);
     return;
   }
   if (!step_color_accepts(v, &t->colors[slot], port_bit(PORT_RAMP))) {
-    t->stuck_outputs |= (uint8_t)(1u << queue);
-    t->is_stuck = true;
+    note_stuck_output(t, queue);
   } else if (r->ramp_queue == NO_QUEUE) {
     r->ramp_queue = (uint8_t)queue;
     r->ramp_slot = (uint8_t)slot;

@@ -21,7 +21,7 @@ static unsigned scheduler_queues(const FastTile *t, uint64_t now)
 static bool is_main_free(const FastTile *t)
 {
   return t->core.running && !(t->core.vectors & 1u << MAIN_THREAD) && !t->attended &&
-         t->core.pending_due != 0;
+         t->core.pending_due != 0 && t->core.ready != NEVER;
 }
 
 /* Whether there is anything to plan: an operation, an instruction, a task to start, a wavelet for

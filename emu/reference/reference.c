@@ -89,7 +89,8 @@ static bool ring_waits(const Ring *ring, unsigned places, uint64_t now)
 static bool tile_waits(const RefTile *tile, uint64_t now)
 {
   const Tile *t = &tile->core;
-  bool waits = t->ready > now || (t->pending_due != NEVER && t->pending_due > now) ||
+  bool waits = (t->ready != NEVER && t->ready > now) ||
+               (t->pending_due != NEVER && t->pending_due > now) ||
                host_words_due(&tile->host.posted, now) != NEVER ||
                tile->plan.host_queue != NO_QUEUE;
   for (unsigned i = 0; i < TILE_THREADS; i++)

@@ -641,7 +641,8 @@ typedef struct {
   TileMem mem;
   Thread threads[TILE_THREADS];
   uint64_t issues;
-  uint64_t ready;               /* next issue, or next pick when idle, not before */
+  uint64_t ready;               /* next issue, or next pick when idle, not before; NEVER: not before
+                                   an operation in the background has ended */
   uint64_t active, blocked, high;   /* tasks by id; high: picked before the others */
   uint16_t pc;
   uint16_t launch_entry;
@@ -653,6 +654,7 @@ typedef struct {
   Registers regs;
   uint16_t print_high;          /* if print_wide */
   bool shares_dsrs;             /* dsrs.own is not to be changed */
+  uint8_t awaited;              /* the thread whose operation has to end, if `ready` is NEVER */
   uint32_t unblocks, torn_down; /* torn_down: colors, a bit each, since the handler last looked */
   TileAction *pending;          /* stb_ds, in order of issue */
   uint16_t *blocked_at;         /* by block_place; NULL: no program has blocked anything */

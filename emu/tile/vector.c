@@ -224,6 +224,14 @@ static uint16_t queues_read(const VecRun *run)
   return (uint16_t)queues;
 }
 
+/* The main thread issues its instruction again if it has waited for a microthread. */
+static void go_on_behind_microthread(Turn *turn)
+{
+  Tile *t = turn->tile;
+  if (t->ready == NEVER)
+    t->ready = turn->cycle + 1;
+}
+
 /* The thread is idle from now on; its operation is gone. */
 static void thread_release(Turn *turn, unsigned thread)
 {
@@ -237,6 +245,7 @@ static void thread_release(Turn *turn, unsigned thread)
   for (unsigned bits = t->vectors; bits; bits &= bits - 1)
     t->readers |= queues_read(t->threads[__builtin_ctz(bits)].run);
   turn->port->run_free(turn, run);
+  go_on_behind_microthread(turn);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -398,6 +407,19 @@ static void begin_thread(Turn *turn, unsigned thread, VecRun *run, uint64_t firs
   turn->port->started(turn, thread);
 }
 
+/* The operation cannot start.  A microthread has room for one operation, so the main thread waits
+ * with the second one until the first has ended. */
+static void refuse_run(Turn *turn, VecRun *run, Fault fault)
+{
+  Tile *t = turn->tile;
+  turn_fault(turn, fault);
+  if (fault.kind == FAULT_MICROTHREAD_BUSY) {
+    t->ready = NEVER;
+    t->awaited = (uint8_t)(1 + run->microthread);
+  }
+  turn->port->run_free(turn, run);
+}
+
 /* `last`: of the operation that this one follows without a gap, or NEVER. */
 static void start_operation(Turn *turn, const Insn *insn, uint64_t last)
 {
@@ -405,8 +427,7 @@ static void start_operation(Turn *turn, const Insn *insn, uint64_t last)
   VecRun *run = turn->port->run_alloc(turn);
   Fault fault = capture_run(turn, run, insn);
   if (fault.kind != FAULT_COUNT) {
-    turn_fault(turn, fault);
-    turn->port->run_free(turn, run);
+    refuse_run(turn, run, fault);
     return;
   }
   unsigned thread = run->async ? 1u + run->microthread : MAIN_THREAD;

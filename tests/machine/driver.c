@@ -224,7 +224,8 @@ static void print_stream(FILE *out, const VecStream *s)
 }
 
 /* [thread, pc, waits for (StallCause), elements to go, unbounded, on_control, operation] and the
- * streams: destination, src0, src1. */
+ * streams: destination, src0, src1.  A main thread without an operation: [thread, pc, -1 - the thread
+ * whose end it waits for, or 0]. */
 static void print_threads(FILE *out, const InspectTile *t)
 {
   bool first = true;
@@ -234,7 +235,7 @@ static void print_threads(FILE *out, const InspectTile *t)
     if (thread->state == THREAD_IDLE)
       continue;
     fprintf(out, "%s[%u,%u,%d", first ? "" : ",", i, thread->pc,
-            thread->state == THREAD_VECTOR ? (int)thread->waiting : -1);
+            thread->state == THREAD_VECTOR ? (int)thread->waiting : -1 - (int)thread->awaited);
     first = false;
     if (thread->run) {
       const VecRun *run = thread->run;

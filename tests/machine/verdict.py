@@ -161,7 +161,9 @@ class End:
 
     def check_thread(self, tile, thread):
         if len(thread) == 3:
-            yield "the main thread could issue"
+            awaited = -1 - thread[2]
+            if not awaited or all(other[0] != awaited for other in tile["threads"]):
+                yield "the main thread could issue"
             return
         if thread[0] != MAIN and tile["paused"] >> (thread[0] - 1) & 1:
             return

@@ -277,6 +277,37 @@ static void wavelet_on_an_unknown_color(void **state)
   asm_free(a);
 }
 
+/* As a warning: it stays where it is, as in front of an input that is not open, and holds nothing else
+ * up. */
+static void wavelet_on_an_unknown_color_waits(void **state)
+{
+  (void)state;
+  for (unsigned own = 0; own < 2; own++) {
+    Asm *a = asm_new(ARCH_WSE2, 2, 1);
+    AsmClass *c = starting(a, 1, 0, 2);
+    send(c, 0, OUT_QUEUE, RED, 0, 1, 0);
+    send(c, 1, OUT_QUEUE + 1, BLUE, 0, 1, 0);
+    done(c);
+    if (!own)
+      asm_route(a, 1, 0, RED, M_R, M_W);
+    asm_route(a, 1, 0, BLUE, M_R, M_N);
+    a->options.check = CHECK_WARN;
+    asm_run_quiet(a, ALL_EVENTS);
+    InspectTile tile;
+    a->ops->inspect(a->engine, 1, &tile);
+    assert_int_equal(tile.output[OUT_QUEUE].count, own);
+    assert_int_equal(tile.output[OUT_QUEUE + 1].count, 0);
+    assert_int_equal(tile.colors[RED].count, !own);
+    assert_int_equal(tile.colors[BLUE].count, 0);
+    size_t n, unknown = 0;
+    const Fault *faults = a->ops->faults(a->engine, &n);
+    for (size_t i = 0; i < n; i++)
+      unknown += faults[i].kind == FAULT_NO_COLOR_CONFIG;
+    assert_int_equal(unknown, 1);
+    asm_free(a);
+  }
+}
+
 static void wavelet_leaves_the_rectangle(void **state)
 {
   (void)state;
@@ -943,6 +974,7 @@ int main(void)
     cmocka_unit_test(two_wavelets_of_a_color_meet),
     cmocka_unit_test(hazards_obey_the_check_level),
     cmocka_unit_test(wavelet_on_an_unknown_color),
+    cmocka_unit_test(wavelet_on_an_unknown_color_waits),
     cmocka_unit_test(wavelet_leaves_the_rectangle),
     cmocka_unit_test(wavelets_that_go_nowhere),
     cmocka_unit_test(command_acts_behind_its_own_wavelet),

@@ -309,7 +309,61 @@ static void join_of_two_operations(void **state)
   asm_free(a);
 }
 
-static void starting_a_busy_microthread_is_a_fault(void **state)
+/* Two operations in the background on one queue, and a task that the main thread activates behind
+ * both; *second: where the latter starts. */
+static Asm *two_on_a_microthread(uint16_t *second)
+{
+  AsmClass *s, *r;
+  Asm *a = pair(ARCH_WSE2, &s, &r);
+  send(s, 0, RED, 0, 7, 0);
+  end(s);
+  r->image.start_entry = ASM_CODE;
+  for (unsigned i = 0; i < 2; i++)
+    *second = asm_emit(
+        r, in_vec(VEC_mov32, asm_dsr(r, DSR_DEST, i, de_mem((uint16_t)(OUT + 16 * i), 4 - i, 1)),
+                  op_none(),
+                  asm_dsr(r, DSR_SRC1, i, de_async(de_in(QUEUE, RED, (uint16_t)(4 - i)),
+                                                   ACT_ACTIVATE, 12 + i))));
+  asm_emit(r, in_i(OP_acti, 20));
+  end(r);
+  logging_task(r, TASK_LOCAL, 12, 12);
+  logging_task(r, TASK_LOCAL, 13, 13);
+  logging_task(r, TASK_LOCAL, 20, 20);
+  return a;
+}
+
+/* The main thread stands still, the first operation's task does not run, and the second operation
+ * takes the words behind those of the first. */
+static void an_operation_waits_for_a_busy_microthread(void **state)
+{
+  (void)state;
+  uint16_t second;
+  Asm *a = two_on_a_microthread(&second);
+  a->options.check = CHECK_WARN;
+  asm_run_quiet(a, ALL_EVENTS);
+  for (unsigned i = 0; i < 7; i++)
+    assert_int_equal(asm_word32(a, 1, 0, (uint16_t)(OUT + 4 * i)), 100 + i);
+  uint64_t first_end = asm_find(a, EV_DONE, 1, 0, 0)->cycle;
+  assert_int_equal(asm_cycle_at(a, EV_INST, 1, 0, second, 1), first_end + 1);
+  assert_true(asm_find(a, EV_TASK_START, 1, 0, 0)->cycle > first_end + 1);
+  assert_int_equal(asm_word(a, 1, 0, COUNT), 3);
+  assert_int_equal(asm_fault(a)->kind, FAULT_MICROTHREAD_BUSY);
+  assert_int_equal(asm_fault(a)->pc, second);
+  assert_true(asm_fault(a)->cycle < first_end);
+  asm_free(a);
+}
+
+static void starting_a_busy_microthread_is_a_hazard(void **state)
+{
+  (void)state;
+  uint16_t second;
+  Asm *a = two_on_a_microthread(&second);
+  assert_int_equal(asm_run(a, 0), RUN_FAULT);
+  assert_int_equal(asm_fault(a)->kind, FAULT_MICROTHREAD_BUSY);
+  asm_free(a);
+}
+
+static void an_operation_that_never_starts_is_a_deadlock(void **state)
 {
   (void)state;
   Asm *a = asm_new(ARCH_WSE2, 1, 1);
@@ -320,7 +374,13 @@ static void starting_a_busy_microthread_is_a_fault(void **state)
   asm_emit(c, in_vec(VEC_mov32, d, op_none(), s));
   uint16_t second = asm_emit(c, in_vec(VEC_mov32, d, op_none(), s));
   end(c);
-  assert_int_equal(asm_run(a, 0), RUN_FAULT);
+  a->options.check = CHECK_WARN;
+  asm_run_quiet(a, 0);                      /* nothing can happen any more, and the main thread waits */
+  InspectTile tile;
+  a->ops->inspect(a->engine, 0, &tile);
+  assert_int_equal(tile.threads[MAIN_THREAD].state, THREAD_RUNNING);
+  assert_int_equal(tile.threads[MAIN_THREAD].pc, second);
+  assert_int_equal(tile.threads[MAIN_THREAD].awaited, 1 + QUEUE);
   assert_int_equal(asm_fault(a)->kind, FAULT_MICROTHREAD_BUSY);
   assert_int_equal(asm_fault(a)->value, QUEUE);
   assert_int_equal(asm_fault(a)->pc, second);
@@ -986,7 +1046,9 @@ int main(void)
     cmocka_unit_test(blocked_channel_keeps_control_wavelets_too),
     cmocka_unit_test(control_wavelets_and_vector_operations),
     cmocka_unit_test(join_of_two_operations),
-    cmocka_unit_test(starting_a_busy_microthread_is_a_fault),
+    cmocka_unit_test(an_operation_waits_for_a_busy_microthread),
+    cmocka_unit_test(starting_a_busy_microthread_is_a_hazard),
+    cmocka_unit_test(an_operation_that_never_starts_is_a_deadlock),
     cmocka_unit_test(microthread_numbers),
     cmocka_unit_test(microthread_priority),
     cmocka_unit_test(microthread_priority_by_register),
