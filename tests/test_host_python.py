@@ -772,6 +772,7 @@ def test_client_of_the_appliance(program):
         from cerebras.sdk.client.sdk_utils import calculate_cycles
         import logging
         import tarfile
+        import warnings
         r.stop()
         assert sdk_common_pb2.MemcpyOrder is MemcpyOrder
         options = "--arch=wse3 --fabric-dims=10,4 --fabric-offsets=4,1 --params=W:3,H:2 --memcpy"
@@ -806,7 +807,15 @@ def test_client_of_the_appliance(program):
         logger.setLevel(logging.INFO)
         assert logger.getEffectiveLevel() == logger.INFO == logging.INFO
         assert logging.getLogger("cerebras.appliance").level == logging.INFO
-        assert "simulator=True" in message(client.SdkRuntime, artifact)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            older = client.SdkRuntime(artifact).start()         # for a machine: the emulator runs it
+            older.stop()
+            with client.SdkLauncher(artifact, simulator=False) as launcher:
+                launcher.stage("child.py")
+                assert launcher.run("cs_python child.py --cmaddr %CMADDR%") == "CHILD\\n"
+        assert len(told) == 2 and all("simulator=True" in str(t.message) for t in told), told
+        assert all(t.filename == "run.py" or t.filename.endswith("/run.py") for t in told), told
         with client.SdkLauncher(artifact, simulator=True, **job) as launcher:
             launcher.stage("child.py")
             for argument in ("--cmaddr %CMADDR%", "--cmaddr=%CMADDR%", "--cmaddr '%CMADDR%'",

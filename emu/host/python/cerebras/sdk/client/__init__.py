@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import warnings
 from pathlib import Path
 
 from cerebras.sdk.runtime import _compiler, sdkruntimepybind
@@ -32,10 +33,11 @@ def _takes_only_job(kind, named):
         raise TypeError(f"{kind} takes no {name!r}, only {', '.join(_OF_A_JOB)}")
 
 
-def _needs_simulator(simulator):
+def _warn_of_machine(simulator):
+    """Scripts written for a machine run as they are; the warning stands at their line."""
     if not simulator:
-        raise RuntimeError("there is no machine here, only the emulator: pass simulator=True "
-                           "(scripts often have an option --simulator)")
+        warnings.warn("there is no machine here, so the emulator runs the program; simulator=True "
+                      "says that this is meant", RuntimeWarning, 3)
 
 
 class SdkCompiler:
@@ -80,7 +82,7 @@ class SdkRuntime(sdkruntimepybind.SdkRuntime):
     """The runtime as a context: it is loaded and running inside, stopped after."""
 
     def __init__(self, artifact, simulator=False, **named):
-        _needs_simulator(simulator)
+        _warn_of_machine(simulator)
         super().__init__(artifact, **_without_job(named))
 
     def start(self):
@@ -96,7 +98,7 @@ class SdkLauncher:
 
     def __init__(self, artifact, simulator=False, **named):
         _takes_only_job("SdkLauncher", named)
-        _needs_simulator(simulator)
+        _warn_of_machine(simulator)
         self._artifact = Path(artifact).resolve()
         if not self._artifact.exists():
             raise FileNotFoundError(f"there is no {os.fspath(artifact)!r}; SdkCompiler.compile() "
