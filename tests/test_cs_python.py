@@ -54,9 +54,10 @@ def test_a_script_may_start_cs_python(tmp_path):
     assert ran.out == "numpy\n"
 
 
-def test_packages_of_the_container_are_found(tmp_path):
+@pytest.mark.parametrize("container", ["SINGULARITYENV", "APPTAINERENV"])
+def test_packages_of_the_container_are_found(tmp_path, container):
     (tmp_path / "mine.py").write_text("print('found')\n")
-    ran = cs_python("-c", "import mine, wse_lib", SINGULARITYENV_PYTHONPATH=str(tmp_path),
+    ran = cs_python("-c", "import mine, wse_lib", **{f"{container}_PYTHONPATH": str(tmp_path)},
                     PYTHONPATH="/elsewhere")
     assert ran.out == "found\n"
 

@@ -132,7 +132,8 @@ def test_limits_of_the_trace(image):
                         40 <= int(line[1:].split()[0]) <= 80]      # identities are the same
 
 
-@pytest.mark.parametrize("variable", ["SINGULARITYENV_SIMFABRIC_DEBUG", "SIMFABRIC_DEBUG"])
+@pytest.mark.parametrize("variable", ["SINGULARITYENV_SIMFABRIC_DEBUG", "APPTAINERENV_SIMFABRIC_DEBUG",
+                                      "SIMFABRIC_DEBUG"])
 def test_scripts_get_the_logs_in_sim_log(tmp_path, variable):
     program = host_run.build(tmp_path)
     script(program, 'r.launch("scale", np.float32(1), np.int16(1), nonblock=False)',

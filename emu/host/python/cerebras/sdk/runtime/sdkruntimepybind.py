@@ -807,6 +807,7 @@ def _log_options():
     return ["--trace=" + ",".join(_LOGS[word] for word in asked), "--trace-format=simlog"]
 
 
-_LOG_VARIABLES = ("SINGULARITYENV_SIMFABRIC_DEBUG", "SIMFABRIC_DEBUG")
+_LOG_VARIABLES = ("SINGULARITYENV_SIMFABRIC_DEBUG", "APPTAINERENV_SIMFABRIC_DEBUG",
+                  "SIMFABRIC_DEBUG")
 _LOGS = {"landing": "wavelet", "inst_trace": "inst", "router": "switch"}
 _OPTIONS = (("WSE_TRACE", "trace"), ("WSE_TRACE_FILE", "trace-file"))
