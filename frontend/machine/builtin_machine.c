@@ -210,8 +210,19 @@ static bool is_range(Sema *s, PoolId value, int64_t ends[2])
   return ends[0] <= ends[1];
 }
 
-/* The ranges that the address lies in, one or a tuple of several; false after reporting. */
-static bool config_ranges(Sema *s, const Node *n, Operand address)
+/* Colors whose registers of routes lie between two addresses, a bit each. */
+static uint32_t colors_between(const int64_t ends[2])
+{
+  uint32_t colors = 0;
+  for (unsigned c = 0; c < MAX_COLORS; c++)
+    if (ends[0] <= CFG_COLOR_ROUTES + (int64_t)c && CFG_COLOR_ROUTES + (int64_t)c <= ends[1])
+      colors |= 1u << c;
+  return colors;
+}
+
+/* The ranges that the address lies in, one or a tuple of several; false after reporting.  *colors:
+ * whose routes it may be. */
+static bool config_ranges(Sema *s, const Node *n, Operand address, uint32_t *colors)
 {
   PoolId ranges = sema_comptime(s, n, POOL(NONE));
   if (pool_eq(ranges, POOL(POISON)))
@@ -223,6 +234,7 @@ static bool config_ranges(Sema *s, const Node *n, Operand address)
   for (uint32_t i = 0; i < count && ok; i++) {
     ok = is_one || is_range(s, pool_key(s->pool, ranges).u.aggregate.elems[i], ends);
     is_inside |= ok && is_known && ends[0] <= word && word <= ends[1];
+    *colors |= ok ? colors_between(ends) : 0;
   }
   if (!ok)
     diag_config_range(s->diags, n->span);
@@ -235,8 +247,9 @@ Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
 {
   (void)want;
   Operand address;
+  uint32_t colors = 0;
   if (!config_address(s, call->args.at[0], CONFIG_READ, &address) ||
-      (call->args.count > 1 && !config_ranges(s, call->args.at[1], address)))
+      (call->args.count > 1 && !config_ranges(s, call->args.at[1], address, &colors)))
     return operand_poison();
   if (s->now.where != WHERE_RUNTIME || s->now.comptime) {
     int64_t word;
@@ -254,23 +267,25 @@ Operand builtin_get_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
   return operand_runtime(ir_machine_op(&s->b, IR_get_config, IRT_I16, 0, 0, &word, 1), POOL(U16));
 }
 
-/* A color may have no routes before the program runs and sets them. */
-static void note_routed(Sema *s, Operand address)
+/* A color may have no routes before the program runs and sets them.  `colors`: those that an
+ * address of the run may be of. */
+static void note_routed(Sema *s, Operand address, uint32_t colors)
 {
-  int64_t word;
-  if (!operand_is_comptime(address) || !pool_int_value(s->pool, address.value, &word))
-    return;
-  const ConfigRegInfo *row = config_reg_at((uint16_t)word);
-  if (row->address == CFG_COLOR_ROUTES)
-    s->setup->routed |= 1u << (word - CFG_COLOR_ROUTES);
+  int64_t ends[2];
+  if (operand_is_comptime(address) && pool_int_value(s->pool, address.value, &ends[0])) {
+    ends[1] = ends[0];
+    colors = colors_between(ends);
+  }
+  s->setup->routed |= colors;
 }
 
 Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
   Operand address;
+  uint32_t colors = 0;
   if (!config_address(s, call->args.at[0], CONFIG_WRITE, &address) ||
-      (call->args.count > 2 && !config_ranges(s, call->args.at[2], address)))
+      (call->args.count > 2 && !config_ranges(s, call->args.at[2], address, &colors)))
     return operand_poison();
   Operand value = sema_arg(s, call->args.at[1], POOL(U16));
   if (operand_is_poison(value))
@@ -284,7 +299,7 @@ Operand builtin_set_config(Sema *s, const NodeBuiltinCall *call, Span at, PoolId
     arrput(s->setup->configs, config);
     return operand_void();
   }
-  note_routed(s, address);
+  note_routed(s, address, colors);
   IrValue args[2] = {sema_ir(s, address), sema_ir(s, value)};
   ir_machine_op(&s->b, IR_set_config, IRT_VOID, 0, 0, args, 2);
   return operand_void();
