@@ -709,6 +709,20 @@ def test_the_name_of_an_import_leads_to_that_of_its_functions(modules, engine):
     assert out[2] == "no tile has a function 'nothing.else'\n"
 
 
+def test_a_name_inside_another_one_is_a_function_of_its_own(session, engine):
+    """Each spelling names a file: 'a.recv' is a part of 'aa.recv' and 'ba.recv', and none of them."""
+    files = ("aa", "ba", "a")
+    for name in files:
+        (session.folder / f"{name}.csl").write_text("var n: u16;\nfn recv() void { n += 1; }\n")
+    session.compile(MODULES_LAYOUT, "".join(
+        f'const {name}_ = @import_module("{name}.csl");\n' for name in files) +
+        "task main() void { " + "".join(f"{name}_.recv(); " for name in files) + "}\n" +
+        MODULES_PE[MODULES_PE.index("comptime {"):])
+    out = session.answers(["break a_.recv"], engine)[0]
+    named = out.rstrip("\n").partition("the name of the file: ")[2]
+    assert sorted(named.split(", ")) == sorted(f"{name}.recv" for name in files)
+
+
 def test_list_shows_other_files_and_functions(modules, engine):
     """FILE:LINE and FUNCTION name places as they do for `break`; without code, too."""
     out = modules.answers(["list counter.csl:1", "list other.csl:2", "list touch", "list bump",

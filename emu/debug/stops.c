@@ -250,15 +250,16 @@ static const char *current_file(const Debugger *d)
   return cls ? cls->image->source : "";
 }
 
-/* Adds the name to the text, if it is a function's and not there yet. */
-static void add_named(const char *full, const char *member, char **names)
+/* Adds the name to the array (stb_ds), if it is that of an import's function and not there yet. */
+static void add_named(const char *full, const char *member, const char ***names)
 {
   const char *dot = strrchr(full, '.');
-  if (!dot || *full == '<' || strcmp(dot + 1, member) != 0 || (*names && strstr(*names, full)))
+  if (!dot || *full == '<' || strcmp(dot + 1, member) != 0)
     return;
-  char *longer = *names ? base_print("%s, %s", *names, full) : base_print("%s", full);
-  free(*names);
-  *names = longer;
+  for (size_t i = 0; i < arrlenu(*names); i++)
+    if (strcmp((*names)[i], full) == 0)
+      return;
+  arrput(*names, full);
 }
 
 /* A program calls an import by its constant, functions go by their file. */
@@ -266,7 +267,7 @@ static Break *refuse_function(Debugger *d, const char *name)
 {
   const Image *image = d->program->image;
   const char *dot = strrchr(name, '.');
-  char *names = NULL;
+  const char **names = NULL;
   for (uint32_t c = 0; dot && c < image->n_classes; c++) {
     const ImageClass *cls = &image->classes[c];
     for (uint32_t i = 0; i < cls->n_symbols; i++)
@@ -275,10 +276,12 @@ static Break *refuse_function(Debugger *d, const char *name)
     for (uint32_t i = 0; i < cls->n_inlines; i++)
       add_named(cls->inlines[i].function, dot + 1, &names);
   }
-  refuse_break(d, "no tile has a function '%s'%s%s", name,
-               names ? "; functions of imports go by the name of the file: " : "",
-               names ? names : "");
-  free(names);
+  fprintf(d->out, "no tile has a function '%s'", name);
+  for (size_t i = 0; i < arrlenu(names); i++)
+    fprintf(d->out, "%s%s", i ? ", " : "; functions of imports go by the name of the file: ",
+            names[i]);
+  fputc('\n', d->out);
+  arrfree(names);
   return NULL;
 }
 
