@@ -387,7 +387,11 @@ static void call_one(Calls *c)
   case 10: call_check_operation(c, h, wse_run(h->program, call_number(c, 200))); break;
   case 11: call_check_operation(c, h, wse_wait(h->program, call_some_task(c, h))); break;
   case 12: wse_is_done(h->program, call_some_task(c, h)); break;
-  case 13: if (call_below(c, 3) == 0) call_check_operation(c, h, wse_finish(h->program)); break;
+  case 13:
+    if (call_below(c, 3) == 0)
+      call_check_operation(c, h, call_below(c, 4) ? wse_finish(h->program)
+                                                  : wse_give_up(h->program));
+    break;
   case 14: call_symbols(c, h); break;
   case 15: call_port(c, h); break;
   case 16: call_step(c, h); break;

@@ -152,9 +152,10 @@ void fault_text(const Program *program, const Fault *fault, char *text, size_t s
 
 /* ---- left.c ---------------------------------------------------------------------------------- */
 
-/* What a run that has ended well has left: control wavelets that started no task (the last of each
- * tile; if `untaken`), colors that are torn down, flushes that are not over.  stb_ds. */
-Fault *left_find(Engine *engine, const Program *program, bool untaken);
+/* What a run has left: control wavelets that started no task (the last of each tile; if
+ * `untaken`) and FIFOs that were full in silence; where it has ended well (`at_end`), also colors
+ * that are torn down and flushes that are not over.  stb_ds. */
+Fault *left_find(Engine *engine, const Program *program, bool untaken, bool at_end);
 
 /* ---- deadlock.c ------------------------------------------------------------------------------ */
 

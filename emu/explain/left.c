@@ -1,5 +1,5 @@
-/* What a run that ends well has left in its tiles, although the program has begun it or should have
- * ended it.  Wavelets in the fabric and waits are the deadlock report's. */
+/* What a run has left in its tiles, although the program has begun it or should have ended it.
+ * Wavelets in the fabric and waits are the deadlock report's. */
 #include "emu/explain/explain_internal.h"
 
 #include "stb_ds.h"
@@ -38,7 +38,7 @@ static bool *find_ignored_fifos(const Program *program)
   return ignores;
 }
 
-Fault *left_find(Engine *engine, const Program *program, bool untaken)
+Fault *left_find(Engine *engine, const Program *program, bool untaken, bool at_end)
 {
   Fault *found = NULL;
   InspectTile state;
@@ -59,12 +59,12 @@ Fault *left_find(Engine *engine, const Program *program, bool untaken)
     if (may_lose && record->fifo_was_full)
       arrput(found, ((Fault){.kind = FAULT_FIFO_FULL, .cycle = fault.cycle, .tile = tile,
                              .color = NO_COLOR, .pc = record->fifo[1].pc}));
-    for (unsigned c = 0; c < MAX_COLORS; c++) {
+    for (unsigned c = 0; at_end && c < MAX_COLORS; c++) {
       fault.kind = FAULT_TORN_DOWN, fault.color = (uint8_t)c;
       if (is_torn_down(program, tile, &state, c))
         arrput(found, fault);
     }
-    for (unsigned q = 0; q < 2 * MAX_QUEUES; q++) {
+    for (unsigned q = 0; at_end && q < 2 * MAX_QUEUES; q++) {
       bool output = q >= MAX_QUEUES;
       fault.kind = FAULT_FLUSHED, fault.color = NO_COLOR;
       fault.value = q % MAX_QUEUES + (output ? FAULT_OUTPUT_QUEUE : 0);

@@ -163,6 +163,9 @@ bool session_is_done(HostSession *session, WseTask task);
 WseStatus session_run(HostSession *session, uint64_t cycles);
 /* Completes all operations, runs until quiet, and says whether something is stuck. */
 WseStatus session_finish(HostSession *session);
+/* Runs nothing and carries out no operation.  Where nothing is under way, as session_finish; else
+ * warns of what the tiles have lost so far. */
+WseStatus session_give_up(HostSession *session);
 /* After the run, with any status: prints the watched wavelet and the dumps. */
 void session_observed(HostSession *session);
 /* Nothing more is written to the trace, whose stream may be closed. */

@@ -552,6 +552,14 @@ WseStatus wse_finish(WseProgram *p)
   return status == WSE_OK ? check_output(p, p->sim_log, "what tiles have printed") : status;
 }
 
+WseStatus wse_give_up(WseProgram *p)
+{
+  if (!check_usable(p))
+    return unusable_status(p);
+  ENTER(p);
+  return end_call(p, session_give_up(p->session), false);
+}
+
 void wse_interrupt(WseProgram *p)
 {
   if (p && !p->lost)

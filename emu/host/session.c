@@ -369,14 +369,14 @@ WseStatus session_run(HostSession *s, uint64_t cycles)
   return session_stuck(s, &(IdleQuestion){.host = s->image->memcpy || s->more_launches}, NULL);
 }
 
-/* A run that ends well may have lost some of its work.  --check=tasks finds lost control wavelets
- * when they come. */
-static void warn_left(HostSession *s)
+/* A run that ends well, or whose host gives up before its end, may have lost some of its work.
+ * --check=tasks finds lost control wavelets when they come. */
+static void warn_left(HostSession *s, bool at_end)
 {
   bool told = s->warned_of == session_cycle(s) + 1;       /* in the report of what is left undone */
   if (!s->options.warnings || s->options.check == CHECK_OFF || told)
     return;
-  Fault *found = left_find(s->engine, s->program, !(s->options.checks & CHECKS_TASKS));
+  Fault *found = left_find(s->engine, s->program, !(s->options.checks & CHECKS_TASKS), at_end);
   faults_print(s->program, session_shown(s), found, arrlenu(found), "warning, not an ",
                s->options.warnings);
   arrfree(found);
@@ -449,11 +449,26 @@ WseStatus session_finish(HostSession *s)
     session_print_rest(s);
     session_warn_hazards(s);
     if (status == WSE_OK) {
-      warn_left(s);
+      warn_left(s, true);
       warn_unasked(s);
       warn_unblocks(s);
     }
     session_flush(s);
   }
   return status;
+}
+
+WseStatus session_give_up(HostSession *s)
+{
+  bool all_done = s->first_open == arrlenu(s->operations);
+  WseStatus status = session_ended(s);
+  if (!s->started || status != WSE_OK)
+    return status;
+  if (s->quiet && all_done)
+    return session_finish(s);
+  session_print_rest(s);
+  session_warn_hazards(s);
+  warn_left(s, false);
+  session_flush(s);
+  return WSE_OK;
 }

@@ -181,6 +181,10 @@ WSE_API bool wse_is_done(WseProgram *program, WseTask task);
 /* Carries out all submitted operations and runs until the fabric is quiet.  A trace or another file
  * that could not be written is a failure, too. */
 WSE_API WseStatus wse_finish(WseProgram *program);
+/* For a host that fails on its own: runs nothing, so it returns at once, and carries out no
+ * operation.  Where nothing is under way, it reports as wse_finish does; else it warns of what the
+ * tiles have lost so far.  Only wse_close should follow. */
+WSE_API WseStatus wse_give_up(WseProgram *program);
 
 /* Words for the input `port` of the options, by its number from 0: they follow those before and
  * enter when the program runs.  `control`: they are control wavelets. */

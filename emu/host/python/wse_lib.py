@@ -135,6 +135,7 @@ _PROTOTYPES = {
     "wse_wait": (ctypes.c_int, [_program, ctypes.c_uint64]),
     "wse_is_done": (ctypes.c_bool, [_program, ctypes.c_uint64]),
     "wse_finish": (ctypes.c_int, [_program]),
+    "wse_give_up": (ctypes.c_int, [_program]),
     "wse_interrupt": (None, [_program]),
     "wse_cycle": (ctypes.c_uint64, [_program]),
     "wse_statistics": (ctypes.c_char_p, [_program]),

@@ -68,16 +68,16 @@ class DeviceError(RuntimeError):
         self.status, self.cycle, self.x, self.y = status, cycle, x, y
 
 
-# Programs that still run, by a token of their runtime, which may be gone before the script ends:
-# their folder, and the tasks that no call has waited for.
+# Programs that still run, by a token of their runtime, which may be gone before the script ends: a
+# weak reference to it, their folder, and the tasks that no call has waited for.
 _running = {}
 
 
-@atexit.register
 def _warn_of_running():
-    """A script that an exception has ended hears only of arrays that it may have read too early."""
+    """At the end of the process, while the library's handles are open.  A script that an exception
+    has ended hears of arrays that it may have read too early, and of what its tiles have lost."""
     raised = getattr(sys, "last_type", None)
-    for bindir, pending in _running.values():
+    for runtime, bindir, pending in list(_running.values()):
         unfilled = sum(task.fills for task in pending.values())
         if raised is None:
             print(f"warning: the script has ended without stop() for {bindir}: what was under way "
@@ -87,6 +87,8 @@ def _warn_of_running():
             print(f"note: when the script failed, it had not waited for {unfilled} transfer(s) to "
                   f"the host with nonblock=True, of {bindir}: their arrays may lack values; "
                   "task_wait() or stop() waits", file=sys.stderr)
+        if raised is not None and runtime():
+            runtime()._give_up(raised)
 
 
 # The last runtime that was stopped, for debug_util: its tiles are still there to be looked at.
@@ -227,10 +229,10 @@ class SdkRuntime(Tiles):
         return self
 
     def __exit__(self, kind, value, traceback):
-        # An exception of the script is the better message: what is under way is not waited for.
-        _running.pop(self._token, None)
         if kind is None:
             self.stop()
+        else:
+            self._give_up(kind)
 
     # ---- life cycle
 
@@ -258,7 +260,9 @@ class SdkRuntime(Tiles):
             self._call(self._library.wse_run, 0)
         self._state = "running"
         if self._warns:
-            _running[self._token] = (os.fspath(self.bindir), self._pending)
+            atexit.unregister(_warn_of_running)      # the last one to be registered is called first
+            atexit.register(_warn_of_running)
+            _running[self._token] = (weakref.ref(self), os.fspath(self.bindir), self._pending)
 
     def stop(self):
         """Waits for every operation and ends the emulation; statistics and symbols remain."""
@@ -276,6 +280,33 @@ class SdkRuntime(Tiles):
         self._end()
         if self._config.dump_core:
             self.dump_core(self._config.core_path)
+
+    def _give_up(self, raised):
+        """The script has failed: says what the tiles have lost so far, and ends the emulation.  The
+        script's exception stays the one that is raised, and what is under way is not waited for, a
+        call of another thread included."""
+        _running.pop(self._token, None)
+        if issubclass(raised, KeyboardInterrupt) or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._state == "running":
+                self._check_open()
+                self._tell_of_losses()
+                self._end()
+        except Exception as failure:      # the script makes errors of warnings, or the like
+            print(failure, file=sys.stderr)
+        finally:
+            self._state = "stopped"
+            self._lock.release()
+
+    def _tell_of_losses(self):
+        status = self._caller.call(self._library.wse_give_up)
+        told = self._library.wse_warnings(self._handle) or b""
+        text = told.decode(errors="replace")
+        if status != wse_lib.OK:
+            text += self._message()
+        if text:
+            self._warn(self._placed(text.rstrip("\n")))
 
     def _end(self):
         self._state = "stopped"
