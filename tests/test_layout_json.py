@@ -876,6 +876,22 @@ def test_the_compiler_says_what_the_machine_has(tmp_path, value, positions, said
         """)
 
 
+@pytest.mark.parametrize("arch, changes, said", [
+    ("wse3", "set_input([Route.WEST]).set_output([Route.RAMP])", ""),
+    ("wse2", "set_input([Route.WEST]).set_output([Route.RAMP])",
+     "'regions[0].paint[0].positions' of the layout must be positions of which each changes the "
+     "inputs or the outputs of the one before, as wse2 has them; position 1 changes both"),
+    ("wse2", "set_input([Route.WEST]).set_output([Route.EAST])", "")])
+def test_a_position_changes_as_many_sides_as_the_machine_can(tmp_path, arch, changes, said):
+    script(tmp_path, f"""
+        region = layout.create_code_region("block.csl", "r", 1, 1)
+        first = RoutingPosition().set_input([Route.RAMP]).set_output([Route.EAST])
+        region.paint_all(Color("c", 2), [first, RoutingPosition().{changes}])
+        told = message(started)
+        assert {said!r} in told and (bool({said!r}) == ("positions of which" in told)), told
+        """, arch=arch)
+
+
 def test_mistakes_with_streams(tmp_path):
     script(tmp_path, """
         i, o = step("only", 1, 1, 7)

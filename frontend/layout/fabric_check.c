@@ -100,15 +100,6 @@ const char *fabric_tile_text(const FabricCheck *c, uint32_t tile)
                       (int)(tile / c->l->width) - (int)c->l->origin_y);
 }
 
-static const char *ports_text(const FabricCheck *c, PortMask mask)
-{
-  const char *text = "";
-  for (int p = 0; p < PORT_COUNT; p++)
-    if (mask & port_bit((Port)p))
-      text = arena_printf(c->arena, "%s%s%s", text, *text ? ", " : "", port_name((Port)p));
-  return *text ? text : "nowhere";
-}
-
 Span fabric_route_span(const FabricCheck *c, uint32_t tile, unsigned color)
 {
   Span span = color_set_span(c->l->colors, c->l->tile_sets[tile], (uint8_t)color);
@@ -236,7 +227,7 @@ static void check_own_route(FabricCheck *c, uint32_t tile, const FabricUse *use)
   const char *why = "has no route for it";
   if (state == ROUTE_KNOWN)
     why = arena_printf(c->arena, use->is_send ? "takes it from %s only" : "hands it to %s only",
-                       ports_text(c, mask));
+                       ports_text(c->arena, mask));
   if (use->is_send)
     diag_sent_without_route(diags, use->span, (unsigned)use->color, fabric_tile_text(c, tile), why);
   else
@@ -260,7 +251,7 @@ static void report_link(FabricCheck *c, uint32_t tile, unsigned color, Port port
   if (other)
     diag_route_not_taken(diags, at, color,
                          arena_printf(c->arena, "%s to the %s", from, port_name(port)), to,
-                         ports_text(c, other->ever_rx));
+                         ports_text(c->arena, other->ever_rx));
   else
     diag_route_into_nothing(diags, at, color,
                             arena_printf(c->arena, "%s to the %s", from, port_name(port)), to);

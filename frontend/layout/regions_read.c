@@ -268,6 +268,19 @@ static void read_param(JsonReader *r, Value v, const Region *region, RegionParam
     param->value = read_constant(r, member_of(r, v, "value"));
 }
 
+/* wse2 has room for one side in a switch position. */
+static void check_sides(JsonReader *r, Value v, const RegionRoutes *routes)
+{
+  const Machine *m = machine_get(r->layout->session->options->arch);
+  for (uint32_t i = 1; i < routes->n; i++) {
+    unsigned changed = (routes->rx[i] != routes->rx[i - 1]) + (routes->tx[i] != routes->tx[i - 1]);
+    if (changed > m->switch_sides)
+      report_wrong(r, v, arena_printf(r->arena, "positions of which each changes the inputs or "
+                                      "the outputs of the one before, as %s has them; position "
+                                      "%u changes both", m->name, i));
+  }
+}
+
 static void read_paint(JsonReader *r, Value v, const Region *region, RegionPaint *paint)
 {
   paint->span = v.at;
@@ -278,6 +291,7 @@ static void read_paint(JsonReader *r, Value v, const Region *region, RegionPaint
   for (uint32_t i = 0; i < paint->routes.n; i++)
     if (!paint->routes.rx[i] || !paint->routes.tx[i])
       report_wrong(r, positions, "inputs and outputs in every position");
+  check_sides(r, positions, &paint->routes);
 }
 
 static HostElements read_elements(JsonReader *r, Value v)

@@ -382,6 +382,30 @@ static bool has_switches_inside(ConfigReader *r, const Settings *set)
   return has_field_of(r, set, position_names, ARRAY_COUNT(position_names));
 }
 
+const char *ports_text(Arena *arena, PortMask mask)
+{
+  const char *text = "";
+  for (int p = 0; p < PORT_COUNT; p++)
+    if (mask & port_bit((Port)p))
+      text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", port_name((Port)p));
+  return *text ? text : "nowhere";
+}
+
+/* wse2 has room for one side in a position. */
+static void check_sides(ConfigReader *r, const Setting *field, const ImagePosition *positions,
+                        unsigned k)
+{
+  const ImagePosition *before = &positions[k - 1], *now = &positions[k];
+  unsigned changed = (now->rx != before->rx) + (now->tx != before->tx);
+  if (!field || !r->ok || !now->valid || changed <= sema_machine(r->s)->switch_sides)
+    return;
+  Diags *diags = r->s->diags;
+  diag_position_two_sides(diags, field->span, k, sema_machine(r->s)->name);
+  diag_position_sides_before(diags, field->span, k - 1, ports_text(r->s->arena, before->rx),
+                             ports_text(r->s->arena, before->tx));
+  r->ok = false;
+}
+
 /* A position changes one side (or both) of the one before it: what it does not mention is
  * inherited from there, not from `routes` (three public programs need that: 25-pt-stencil,
  * cholesky, spmv-hypersparse in Cerebras/csl-examples). */
@@ -444,6 +468,7 @@ static void take_switches(ConfigReader *r, Settings *set, ImageColorConfig *conf
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {
     fields[k] = take_setting(r, set, position_names[k - 1]);
     read_position(r, fields[k], &config->positions[k - 1], &config->positions[k]);
+    check_sides(r, fields[k], config->positions, k);
   }
   /* Inheritance needed the ports of positions that cannot be reached; the image has none there. */
   for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++) {

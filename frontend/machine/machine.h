@@ -240,6 +240,8 @@ typedef struct {
 typedef struct ColorTable ColorTable;
 ColorTable *color_table_create(Arena *arena);
 void color_table_destroy(ColorTable *table);
+/* "EAST, RAMP"; "nowhere": none. */
+const char *ports_text(Arena *arena, PortMask mask);
 /* Index of the configuration that the struct value describes; false after reporting. */
 bool color_config_of(Sema *s, ColorTable *table, uint8_t color, PoolId value, const Node *node,
                      uint32_t *config);
