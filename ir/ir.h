@@ -171,6 +171,8 @@ typedef struct {
   bool is_param;
   bool in_memory;          /* `value` is its address */
   bool is_known;           /* its value is `bits`, and there is no `value` */
+  bool is_asserted;        /* no variable, but a side of the comparison of the assertion at `loc`;
+                            * `name` is its text */
   IrValue value;           /* raw 0: its place is not known */
   uint64_t bits;
 } IrLocal;

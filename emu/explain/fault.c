@@ -58,6 +58,47 @@ static void print_condition(const Program *program, const Fault *fault, FILE *ou
     fprintf(out, ": %s", assertion->condition);
 }
 
+/* The bytes of a side of its comparison, which the tile still has; false: it is not known. */
+static bool read_asserted(Engine *engine, const Fault *fault, const ImageAsserted *side,
+                          const DebugType *type, uint8_t bytes[sizeof side->value])
+{
+  const Registers *regs = engine->ops->registers(engine, fault->tile);
+  uint64_t value = side->value;
+  bool has_base = side->reg != ASSERTED_NO_BASE;
+  if (has_base && !regs)
+    return false;
+  if (side->place == ASSERTED_MEMORY)
+    return engine->ops->mem_read(engine, fault->tile,
+                                 (uint16_t)(value + (has_base ? regs->r[side->reg] : 0)), bytes,
+                                 type->bytes);
+  if (side->place == ASSERTED_REGISTER) {
+    value = regs->r[side->reg];
+    if (type->bytes > sizeof *regs->r && side->reg + 1 < GPR_COUNT)
+      value |= (uint64_t)regs->r[side->reg + 1] << 16;
+  }
+  for (unsigned i = 0; i < sizeof value; i++)
+    bytes[i] = (uint8_t)(value >> i * 8);
+  return true;
+}
+
+/* "where x = 12 and n = 10". */
+static void print_asserted(const Program *program, Engine *engine, const Fault *fault, FILE *out)
+{
+  const ClassCode *cls = program_class(program, fault->tile);
+  unsigned shown = 0;
+  for (uint32_t i = 0; cls && i < cls->image->n_asserted; i++) {
+    const ImageAsserted *side = &cls->image->asserted[i];
+    const DebugType *type = image_debug_type(program->image, side->type);
+    uint8_t bytes[sizeof side->value];
+    if (side->pc != fault->pc || !read_asserted(engine, fault, side, type, bytes))
+      continue;
+    fprintf(out, "%s%s = ", shown++ ? " and " : "  where ", side->text);
+    variable_print(&(ValueStyle){program->image, cls->image, 1}, type, bytes, out);
+  }
+  if (shown)
+    fputc('\n', out);
+}
+
 /* What the kind says beyond its row's text. */
 static void print_details(const Program *program, const Fault *fault, FILE *out)
 {
@@ -670,6 +711,8 @@ static void print_body(const Program *program, Engine *engine, const Fault *faul
   Report report = report_create(engine, program, out);
   report.anonymous = anonymous;
   print_instruction(program, engine, fault, anonymous, out);
+  if (engine && fault->kind == FAULT_ASSERT)
+    print_asserted(program, engine, fault, out);
   if (engine)
     print_other_side(&report, fault);
   const ImageAssert *assertion = assert_of(program, fault);

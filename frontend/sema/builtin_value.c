@@ -552,6 +552,28 @@ Operand builtin_import_module(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- checks and messages ----------------------------------------------------------------- */
 
+/* " and NAME = VALUE" behind the text; a number says what it is. */
+static const char *with_side(Sema *s, const char *text, const Node *side)
+{
+  PoolId value = sema_comptime(s, side, POOL(NONE));
+  const char *source = scope_asserted_text(s, side->span);
+  if (!source || pool_eq(value, POOL(POISON)))
+    return text;
+  return arena_printf(s->arena, "%s%s%s = %s", text, *text ? " and " : "", source,
+                      value_text(s->pool, s->arena, value));
+}
+
+/* The sides are evaluated again: they have no effect on an assertion that has failed. */
+static void note_values(Sema *s, const Node *condition)
+{
+  if (node_kind(condition) != ND_BINARY || !binary_op_is_comparison(node_binary(condition)->op))
+    return;
+  const char *text = with_side(s, "", node_binary(condition)->left);
+  text = with_side(s, text, node_binary(condition)->right);
+  if (*text)
+    diag_assertion_values(s->diags, condition->span, text);
+}
+
 /* Behind code that an error has left out it is most likely a consequence, and not reported.  What
  * the library asserts is up to its caller. */
 static void report_false_assertion(Sema *s, const NodeBuiltinCall *call, Span at)
@@ -566,6 +588,7 @@ static void report_false_assertion(Sema *s, const NodeBuiltinCall *call, Span at
     diag_comptime_assert_text(s->diags, place, sema_text(s, text));
   if (place.off != at.off)
     diag_assertion_is_here(s->diags, at);
+  note_values(s, call->args.at[0]);
 }
 
 static Operand check_at_comptime(Sema *s, const NodeBuiltinCall *call, Span at)
@@ -600,6 +623,12 @@ Operand builtin_assert(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   if (operand_is_poison(o))
     return o;
   IrValue cond = sema_ir(s, o);
+  const Comparison *compared = &s->own->compared;
+  const Node *arg = call->args.at[0];
+  if (node_kind(arg) == ND_BINARY && ir_value_eq(compared->result, cond)) {
+    scope_note_asserted(s, node_binary(arg)->left->span, compared->left, compared->type);
+    scope_note_asserted(s, node_binary(arg)->right->span, compared->right, compared->type);
+  }
   ir_machine_op(&s->b, IR_assert, IRT_VOID, 0, 0, &cond, 1);
   return operand_void();
 }

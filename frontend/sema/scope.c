@@ -7,6 +7,7 @@
  * same mechanism without blocks. */
 #include "frontend/sema/sema_internal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "stb_ds.h"
@@ -148,6 +149,37 @@ static void add_debug_local(Sema *s, Name name, const Operand *o, Span declarati
     seen.len = s->now.frame->scope_end - seen.off;
   local.loc = ir_loc_add(s->ir, seen, s->now.frame->inlined_at, s->now.frame->ir_name);
   ir_local_add(s->ir, s->b.func, local);
+}
+
+/* A number says what it is, and so does the name of a value such as `true` or `.red`. */
+static bool is_literal(const char *text, uint32_t length)
+{
+  size_t first = length && *text == '-';
+  return length <= first || isdigit((unsigned char)text[first]) || text[first] == '\'' ||
+         text[first] == '.' || (length == 4 && memcmp(text, "true", 4) == 0) ||
+         (length == 5 && memcmp(text, "false", 5) == 0);
+}
+
+const char *scope_asserted_text(Sema *s, Span text)
+{
+  size_t length;
+  FileId file = source_file_of(s->session->sources, text.off);
+  if (file_is_none(file))
+    return NULL;
+  const char *at = source_text(s->session->sources, file, &length) +
+                   (text.off - source_base(s->session->sources, file));
+  return is_literal(at, text.len) ? NULL
+                                  : sema_text(s, str_intern(s->session->names, at, text.len));
+}
+
+void scope_note_asserted(Sema *s, Span text, IrValue value, PoolId type)
+{
+  if (!s->session->options->debug || !sema_emits(s) || s->now.frame == NULL)
+    return;
+  IrLocal local = {.name = scope_asserted_text(s, text), .value = value, .loc = s->b.loc,
+                   .type = debug_type_of(s->session->debug_types, type), .is_asserted = true};
+  if (local.name)
+    ir_local_add(s->ir, s->b.func, local);
 }
 
 bool scope_is_int_name(const char *text, unsigned long *bits)

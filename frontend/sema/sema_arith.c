@@ -368,8 +368,10 @@ Operand sema_binary(Sema *s, BinaryOp op, Operand a, Operand b, Span span)
   if (type_is_wide(s->pool, type))
     return wide_binary(s, op, type, a, b);
   IrValue x = sema_ir(s, a), y = sema_ir(s, b);
-  if (is_bool)
-    return operand_runtime(emit_compare(s, op, type, x, y), POOL(BOOL));
+  if (is_bool) {
+    s->own->compared = (Comparison){emit_compare(s, op, type, x, y), x, y, type};
+    return operand_runtime(s->own->compared.result, POOL(BOOL));
+  }
   return operand_runtime(emit_binary(s, op, type, x, y), type);
 }
 

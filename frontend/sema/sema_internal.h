@@ -92,6 +92,9 @@ typedef struct LocalStruct {
 
 typedef struct { uint32_t key; bool value; } FailedLoop;    /* key: place in the source */
 
+/* A comparison in code: its result, and its sides, which are of the type. */
+typedef struct { IrValue result, left, right; PoolId type; } Comparison;
+
 typedef struct SemaPrivate {
   Cell *cells;            /* stb_ds */
   PoolId *leaves;         /* of the cells; stb_ds */
@@ -112,6 +115,7 @@ typedef struct SemaPrivate {
   struct Replay **calls_kept;     /* stb_ds */
   PairMap call_places;    /* function and constant arguments -> one of calls_kept */
   void *outer;            /* the evaluation that this one stands in, for context.c */
+  Comparison compared;    /* the last one that was emitted */
   Local *locals;          /* stb_ds */
   uint32_t *newest;       /* stb_ds, by StrId.raw: place + 1 of the last local of the name, or 0 */
   Memo **memos;           /* by module; each by node index, NULL until needed */
@@ -167,6 +171,11 @@ Scope scope_open(Sema *s, Span text);
 void scope_close(Sema *s, Scope scope);
 /* The type that has the name in every file, iN and uN of any width among them, or none. */
 PoolId scope_predeclared_type(Sema *s, StrId name);
+/* A side of the comparison of an assertion as the source has it; NULL: it says its value itself. */
+const char *scope_asserted_text(Sema *s, Span text);
+/* Tells reports of failed assertions of a side of the comparison that the next assertion makes;
+ * `text` is the side's place in the source. */
+void scope_note_asserted(Sema *s, Span text, IrValue value, PoolId type);
 /* Is the name that of an integer type, iN or uN?  `bits`: of more than can be, any number above
  * TYPE_INT_MAX_BITS. */
 bool scope_is_int_name(const char *text, unsigned long *bits);

@@ -264,6 +264,7 @@ static void check_index(Sema *s, Operand index, int64_t limit)
   IrValue holds = ir_binary(&s->b, IR_ult, IRT_BOOL, sema_ir(s, index), below);
   IrLocId around = s->b.loc;
   sema_at(s, index.span);
+  scope_note_asserted(s, index.span, sema_ir(s, index), index.type);
   ir_machine_op(&s->b, IR_assert, IRT_VOID, 0, (uint64_t)limit, &holds, 1);
   s->b.loc = around;
 }

@@ -454,6 +454,9 @@ void variables_keep_parameters(MFunc *mf);
 typedef bool InlinedBy(void *context, uint32_t loc, uint32_t *number);
 void variables_emit(const Cg *cg, InlinedBy *inlined, void *context, ImageClass *image);
 
+/* asserted.c: the values that assertions compare, for the image. */
+void asserted_emit(const Cg *cg, ImageClass *image);
+
 /* reload.c: copies of pairs become loads of what memory holds. */
 void reload_pairs(MFunc *mf);
 

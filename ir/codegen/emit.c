@@ -374,8 +374,10 @@ void emit_module(Cg *cg, ImageClass *image)
   KEEP(cg, image->accesses, image->n_accesses, ImageAccess, e.accesses);
   put_symbols(cg, image);
   put_symbol_types(cg, image);
-  if (cg->options->debug)
+  if (cg->options->debug) {
     variables_emit(cg, find_inline, &e, image);
+    asserted_emit(cg, image);
+  }
   hmfree(e.inline_by_key);
   free(e.labels);
 }

@@ -28,6 +28,7 @@ uint16_t regs_caller_saved(const Machine *machine)
 typedef struct {
   uint32_t *neighbours;    /* stb_ds */
   uint32_t *friends;       /* stb_ds: other sides of copies, registers too */
+  uint32_t *apart;         /* stb_ds: registers from which it should differ if that costs nothing */
   uint32_t n_joined;       /* neighbours that were joined to others since the list was cleaned */
   uint16_t avoid;          /* physical registers */
   uint32_t alias;          /* what it was joined to; itself if it stands alone */
@@ -163,6 +164,20 @@ static void add_friend(Alloc *a, Reg x, Reg y)
     arrput(a->nodes[reg_id(x) - FIRST_VREG].friends, y);
 }
 
+/* What an assertion compares should outlive the result, for the report of one that fails. */
+static void keep_asserted(Alloc *a, uint32_t assertion)
+{
+  const MInsn *compare = &a->mf->code[assertion - 1];
+  Reg result = a->mf->code[assertion].r[0];
+  if (compare->op == MI_LABEL || compare->r[0] != result || !reg_is_virtual(result))
+    return;
+  for (unsigned k = 1; k < 3; k++)
+    if (reg_is_virtual(compare->r[k]) && reg_id(compare->r[k]) != reg_id(result)) {
+      arrput(a->nodes[reg_id(result) - FIRST_VREG].apart, reg_id(compare->r[k]) - FIRST_VREG);
+      arrput(a->nodes[reg_id(compare->r[k]) - FIRST_VREG].apart, reg_id(result) - FIRST_VREG);
+    }
+}
+
 static void scan_code(Alloc *a)
 {
   LiveNow now = {.live = arena_many(a->arena, uint64_t, a->flow.n_words + 1)};
@@ -176,6 +191,8 @@ static void scan_code(Alloc *a)
   }
   for (uint32_t i = 0; i < arrlenu(a->mf->code); i++) {
     const MInsn *mi = &a->mf->code[i];
+    if (mi->op == OP_assert && i)
+      keep_asserted(a, i);
     if (mi->op != OP_mov && mi->op != OP_mov32)
       continue;
     add_friend(a, mi->r[0], mi->r[1]);
@@ -481,21 +498,38 @@ static int friend_color(const Alloc *a, RegClass cls, Reg f)
   return cls == CLASS_PAIR && color % 2 ? -1 : color;
 }
 
-/* The registers that are the other side of a copy for neighbours without a color. */
-static uint16_t wanted_around(const Alloc *a, uint32_t v)
+/* The registers that are the other side of a copy for a node without a color. */
+static uint16_t wanted_by(const RegNode *node)
 {
   uint16_t wanted = 0;
-  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++) {
-    const RegNode *other = &a->nodes[a->nodes[v].neighbours[i]];
-    for (size_t k = 0; other->color < 0 && k < arrlenu(other->friends); k++)
-      if (!reg_is_virtual(other->friends[k]))
-        wanted |= reg_mask(other->friends[k]);
-  }
+  for (size_t i = 0; node->color < 0 && i < arrlenu(node->friends); i++)
+    if (!reg_is_virtual(node->friends[i]))
+      wanted |= reg_mask(node->friends[i]);
   return wanted;
 }
 
+static uint16_t wanted_around(const Alloc *a, uint32_t v)
+{
+  uint16_t wanted = 0;
+  for (size_t i = 0; i < arrlenu(a->nodes[v].neighbours); i++)
+    wanted |= wanted_by(&a->nodes[a->nodes[v].neighbours[i]]);
+  return wanted;
+}
+
+static uint16_t apart_from(const Alloc *a, uint32_t v)
+{
+  uint16_t mask = 0;
+  for (size_t i = 0; i < arrlenu(a->nodes[v].apart); i++) {
+    uint32_t other = find_alias(a, a->nodes[v].apart[i]);
+    if (a->nodes[other].color >= 0)
+      mask |= color_mask(class_of(a, other), a->nodes[other].color);
+    mask |= wanted_by(&a->nodes[other]);
+  }
+  return mask;
+}
+
 /* Prefers the other side of a copy, then registers without a cost of saving, then those outside the
- * wishes of neighbours, then half-taken pairs. */
+ * wishes of neighbours, then half-taken pairs, then what reports of assertions do not need. */
 static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
 {
   RegClass cls = class_of(a, v);
@@ -508,15 +542,16 @@ static int choose_color(const Alloc *a, uint32_t v, uint16_t used)
       return color;
   }
   uint16_t saved = a->mf->ir->is_task ? 0 : regs_callee_saved(a->cg->machine);
-  uint16_t wanted = wanted_around(a, v);
+  uint16_t wanted = wanted_around(a, v), apart = apart_from(a, v);
   int best = -1, best_cost = 0;
   for (int r = 0; r < (int)GPR_COUNT; r++) {
     if (!(allowed >> r & 1))
       continue;
     uint16_t mask = color_mask(cls, r);
-    int cost = (int)count_bits(mask & saved & (uint16_t)~used) * 4 + (mask & wanted ? 2 : 0);
+    int cost = (int)count_bits(mask & saved & (uint16_t)~used) * 8 + (mask & wanted ? 4 : 0);
     if (cls == CLASS_WORD && (a->allocatable & ~used & color_mask(CLASS_WORD, r ^ 1)))
-      cost += 1;   /* would open a free pair */
+      cost += 2;   /* would open a free pair */
+    cost += mask & apart ? 1 : 0;
     if (best < 0 || cost < best_cost) {
       best = r;
       best_cost = cost;
@@ -638,6 +673,7 @@ static void end_round(Alloc *a)
   for (uint32_t v = 0; v < a->n; v++) {
     arrfree(a->nodes[v].neighbours);
     arrfree(a->nodes[v].friends);
+    arrfree(a->nodes[v].apart);
   }
   arena_destroy(a->arena);
 }

@@ -411,7 +411,7 @@ static void forget_repeated(const VariableEmitter *e, const MFunc *mf, uint32_t 
   struct { uint64_t key; uint32_t value; } *seen = NULL;
   for (uint32_t i = 0; i < mf->ir->n_locals; i++) {
     uint32_t inlined, loc = mf->ir->locals[i].loc.raw;
-    if (!e->inlined(e->context, loc, &inlined))
+    if (mf->ir->locals[i].is_asserted || !e->inlined(e->context, loc, &inlined))
       continue;
     uint64_t key = (uint64_t)e->cg->work->locs[loc].span.off << 32 | inlined;
     ptrdiff_t at = hmgeti(seen, key);
@@ -467,8 +467,9 @@ static void emit_locals(const VariableEmitter *e, const MFunc *mf, DebugFunction
   HomeRanges held = find_ranges(mf, scratch);
   forget_repeated(e, mf, homes);
   for (uint32_t i = 0; i < mf->ir->n_locals; i++)
-    out->n_locals +=
-        emit_local(e, mf, &mf->ir->locals[i], &held, homes[i], &locals[out->n_locals]);
+    if (!mf->ir->locals[i].is_asserted)
+      out->n_locals +=
+          emit_local(e, mf, &mf->ir->locals[i], &held, homes[i], &locals[out->n_locals]);
   out->locals = locals;
   free_ranges(&held, arrlenu(mf->homes));
   arena_destroy(scratch);

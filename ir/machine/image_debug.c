@@ -68,11 +68,23 @@ static void code_function(Codec *c, DebugFunction *function)
   CODE_LIST(c, uint32_t, function->held, function->n_held, code_number, "globals held elsewhere");
 }
 
+static void code_asserted(Codec *c, ImageAsserted *side)
+{
+  code_u16(c, &side->pc);
+  code_string(c, &side->text);
+  code_u32(c, &side->type);
+  CODE_ENUM(c, side->place, ASSERTED_KIND_COUNT, "kind of place");
+  code_u8(c, &side->reg);
+  code_u64(c, &side->value);
+}
+
 static void code_class_debug(Codec *c, ImageClass *class)
 {
   CODE_LIST(c, uint32_t, class->symbol_types, class->n_symbol_types, code_number,
             "types of symbols");
   CODE_LIST(c, DebugFunction, class->functions, class->n_functions, code_function, "functions");
+  CODE_LIST(c, ImageAsserted, class->asserted, class->n_asserted, code_asserted,
+            "values of assertions");
 }
 
 void code_debug(Codec *c, Image *image)
@@ -191,6 +203,19 @@ static const char *check_functions(const DebugCheck *k, const ImageClass *class)
   return fault;
 }
 
+static const char *check_asserted(const DebugCheck *k, const ImageAsserted *side)
+{
+  const DebugType *type = image_debug_type(k->image, side->type);
+  if (!type)
+    return "has an assertion about a type that does not exist";
+  if (type->bytes > sizeof side->value)
+    return "has an assertion about a value that no register holds";
+  bool needs_register = side->place == ASSERTED_REGISTER ||
+                        (side->place == ASSERTED_MEMORY && side->reg != ASSERTED_NO_BASE);
+  return needs_register && side->reg >= GPR_COUNT
+             ? "has an assertion about a register that does not exist" : NULL;
+}
+
 static const char *check_class(const DebugCheck *k, const ImageClass *class)
 {
   if (class->n_symbol_types && class->n_symbol_types != class->n_symbols)
@@ -201,6 +226,11 @@ static const char *check_class(const DebugCheck *k, const ImageClass *class)
       return "has a symbol with a type that does not exist";
     if (type && image_debug_type(k->image, type)->bytes > class->symbols[i].bytes)
       return "has a symbol that is smaller than its type";
+  }
+  for (uint32_t i = 0; i < class->n_asserted; i++) {
+    const char *fault = check_asserted(k, &class->asserted[i]);
+    if (fault)
+      return fault;
   }
   return check_functions(k, class);
 }

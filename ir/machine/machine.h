@@ -357,6 +357,19 @@ typedef struct { uint16_t pc; const char *dest, *src0, *src1; } ImageVecNames;
 /* The condition of an assertion as the source has it, and the comment behind it in its line ("" if
  * none), for reports. */
 typedef struct { uint16_t pc; const char *condition, *comment; } ImageAssert;
+/* Where a side of the comparison of an assertion stands when it fails: in a register, in memory at
+ * `value` plus a register's content, or nowhere, since it is a constant. */
+typedef enum { ASSERTED_REGISTER, ASSERTED_MEMORY, ASSERTED_CONSTANT, ASSERTED_KIND_COUNT }
+  AssertedPlace;
+enum { ASSERTED_NO_BASE = 0xff };
+typedef struct {
+  uint16_t pc;                 /* of the assertion */
+  const char *text;            /* of the side, as in the source */
+  uint32_t type;               /* as ImageClass.symbol_types */
+  AssertedPlace place;
+  uint8_t reg;                 /* the even one of a pair for 32 bits; memory: or ASSERTED_NO_BASE */
+  uint64_t value;              /* constant: its bits */
+} ImageAsserted;
 /* The object that an address was made from, for checks: a symbol.  operand: 0 for a scalar load or
  * store, 1 + VecSlot for an operand of a vector instruction. */
 typedef struct { uint16_t pc; uint8_t operand; uint32_t symbol; } ImageAccess;
@@ -487,6 +500,8 @@ typedef struct {
   const uint32_t *symbol_types;   /* 1 + index of a debug type, DEBUG_NO_TYPE unknown */
   uint32_t n_functions;
   const DebugFunction *functions;
+  uint32_t n_asserted;
+  const ImageAsserted *asserted;  /* by pc, and there in the order of the source */
 } ImageClass;
 
 typedef enum { POP_NEVER, POP_ALWAYS, POP_ON_ADVANCE, POP_ON_ADVANCE_NOP } PopMode;
