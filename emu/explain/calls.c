@@ -149,7 +149,7 @@ static void add_function(WaysBack *back, uint32_t pc)
   for (uint32_t i = 0; i < back->n_functions; i++)
     if (back->functions[i] == function)
       return;
-  if (function && !function->is_task && back->n_functions < MOST_CALLS)
+  if (function && back->n_functions < MOST_CALLS)
     back->functions[back->n_functions++] = function;
 }
 
@@ -162,14 +162,26 @@ static void add_way(WaysBack *back, WayIntoLibrary way)
     back->ways[back->n_ways++] = way;
 }
 
-/* All calls of one function. */
+/* Does the instruction call what stands at the address, or activate the task that does? */
+static bool starts_code(const WaysBack *back, const Insn *insn, uint32_t address)
+{
+  const ImageClass *image = back->cls->image;
+  if (insn->op == OP_call)
+    return insn->imm == address;
+  for (uint32_t i = 0; insn->op == OP_acti && i < image->n_tasks; i++)
+    if (image->tasks[i].kind == TASK_LOCAL && image->tasks[i].id == insn->imm)
+      return image->tasks[i].entry == address;
+  return false;
+}
+
+/* All calls of one function, and all activations of one task. */
 static void follow_calls(WaysBack *back, uint32_t address)
 {
   const ClassCode *cls = back->cls;
   for (uint32_t pc = cls->image->code_address; pc < cls->code_end;) {
     const Insn *insn = class_insn(cls, pc);
     WayIntoLibrary way = {0};
-    if (insn && insn->op == OP_call && insn->imm == address) {
+    if (insn && starts_code(back, insn, address)) {
       if (leave_library(back->program, cls->image, (uint16_t)pc, &way))
         add_way(back, way);
       else

@@ -72,6 +72,18 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
     print_origins(r, end);
 }
 
+enum { MOST_WAYS = 3 };
+
+/* The calls of the program that lead to code of a library module. */
+static void print_ways(const Report *r, uint32_t tile, uint32_t pc)
+{
+  WayIntoLibrary ways[MOST_WAYS];
+  uint32_t n = calls_that_reach(r->program, tile, pc, ways, MOST_WAYS);
+  for (uint32_t i = 0; i < n; i++)
+    fprintf(r->out, "%s%s:%u", i == 0 ? ", by the calls at " : i + 1 == n ? " and " : ", ",
+            ways[i].file, ways[i].line);
+}
+
 /* An operation, and how many of its elements a FIFO has left over. */
 static void print_use(Report *r, uint32_t tile, QueueUse use)
 {
@@ -237,6 +249,7 @@ static void print_nobody_reads(Report *r, Unit end)
   if (queue_use_is_any(queue->use)) {
     fprintf(r->out, "; the last read from it: ");
     print_use(r, end.tile, queue->use);
+    print_ways(r, end.tile, queue->use.pc);
   } else {
     fprintf(r->out, has_no_reader(r, end) ? "; its program has no operation that does"
                                           : "; nobody ever has");
@@ -284,18 +297,6 @@ static void print_color_end(Report *r, Unit end, const char *what)
 }
 
 /* ---- what was lost --------------------------------------------------------------------------- */
-
-enum { MOST_WAYS = 3 };
-
-/* The calls of the program that led to an activation in a library module. */
-static void print_ways(const Report *r, uint32_t tile, uint32_t pc)
-{
-  WayIntoLibrary ways[MOST_WAYS];
-  uint32_t n = calls_that_reach(r->program, tile, pc, ways, MOST_WAYS);
-  for (uint32_t i = 0; i < n; i++)
-    fprintf(r->out, "%s%s:%u", i == 0 ? ", by the calls at " : i + 1 == n ? " and " : ", ",
-            ways[i].file, ways[i].line);
-}
 
 static void print_merging(Report *r, uint32_t tile)
 {
