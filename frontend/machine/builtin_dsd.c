@@ -73,6 +73,8 @@ Operand dsd_with_desc(Sema *s, Operand dsd, IrDesc desc)
 
 PoolId dsd_element(const Sema *s, Operand dsd)
 {
+  if (dsd.kind == OPR_RUNTIME)
+    return dsd.through;
   return dsd_is_comptime(s, dsd) ? (PoolId){pool_key(s->pool, dsd.value).u.dsd.element}
                                  : POOL(NONE);
 }
@@ -81,6 +83,7 @@ static Operand dsd_set(Sema *s, Operand dsd, DsrField field, IrValue value)
 {
   Operand result = operand_runtime(ir_dsd_set(&s->b, sema_ir(s, dsd), field, value), dsd.type);
   result.name = dsd.name;
+  result.through = dsd_element(s, dsd);
   return result;
 }
 
@@ -778,7 +781,9 @@ Operand builtin_set_dsd_base_addr(Sema *s, const NodeBuiltinCall *call, Span at,
     key.u.dsd.is_changed = true;
     return dsd_with_key(s, dsd, &key);
   }
-  return dsd_set(s, dsd, DSRF_BASE, sema_ir(s, base));
+  Operand result = dsd_set(s, dsd, DSRF_BASE, sema_ir(s, base));
+  result.through = pointee_element(s, base.type);
+  return result;
 }
 
 /* The DSD with another length or stride: the second argument, of type `type` and from lo to hi. */

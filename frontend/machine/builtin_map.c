@@ -16,6 +16,7 @@ typedef struct {
   uint32_t number;
   PoolId element;
   PoolId over;             /* the type of what the DSD lies over; none: not known */
+  DsdVariables from;       /*   where that is only known from variables */
   int32_t length;          /* of a memory DSD; -1: not known */
   Operand value;           /* else: passed as it is */
   const Node *node;
@@ -124,7 +125,7 @@ static bool read_part(Sema *s, const Node *n, bool is_output, MapPart *part)
   Operand dsd = single_step(s, o);
   if (operand_is_poison(dsd))
     return false;
-  part->over = dsd_element(s, o);
+  part->over = dsd_element(s, dsd_presume(s, o, &part->from));
   if (is_output)
     warn_of_constant(s, n, o);
   if (dsd_is_comptime(s, o) && kind == DESC_MEM1D)
@@ -177,8 +178,11 @@ static void warn_of_element(Sema *s, const MapPart *part)
 {
   if (!is_of_other_float(s, part))
     return;
+  size_t mark = diags_mark(s->diags);
   diag_map_element(s->diags, part->node->span, part->element, part->over);
   diag_map_element_help(s->diags, part->node->span);
+  if (part->from.n > 0)
+    dsd_hold_messages(s, mark, &part->from, REST_ON_ELEMENTS);
 }
 
 static const MapPart *map_part(const Map *map, uint32_t i)

@@ -9,7 +9,7 @@ bool dsd_kind_of(PoolId type, DescKind *kind);
 void dsd_report_argument(Sema *s, const NodeBuiltinCall *call, Span span, unsigned kinds,
                          PoolId found);
 bool dsd_is_comptime(const Sema *s, Operand dsd);
-/* The type of the elements that a comptime DSD was made for; none if it is not known. */
+/* The type of the elements that a DSD was made for; none if it is not known. */
 PoolId dsd_element(const Sema *s, Operand dsd);
 /* Is `element` of dsd_element a float of the run time? */
 bool dsd_is_over_floats(const Sema *s, PoolId element);

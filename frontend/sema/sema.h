@@ -145,7 +145,8 @@ typedef struct {
                             * that are known, an aggregate with none for the others; or none */
   IrValue ir;              /* OPR_RUNTIME, OPR_MEMORY */
   uint32_t cell, leaf;     /* OPR_CELL; OPR_RUNTIME of range type: cell is the RuntimeRange */
-  PoolId through;          /* is_const: the type of the pointer that says so, or none */
+  PoolId through;          /* is_const: the type of the pointer that says so, or none.
+                            * OPR_RUNTIME of a DSD: the type of what it lies over, or none */
   uint32_t global;
   PoolId packed;           /* OPR_MEMORY: the place is bits, from `bit` on, of an object of this
                             * packed type, which is at the address; none: a place of its own.
