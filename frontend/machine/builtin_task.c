@@ -206,7 +206,7 @@ static Operand block_or_unblock(Sema *s, const NodeBuiltinCall *call, bool is_bl
     return operand_void();
   }
   if (!is_block)
-    setup_note_opened(s, action, id);
+    setup_note_opened(s, action, id, arg->span);
   if (ir_value_is_none(id))
     id = ir_const(&s->b, IRT_I16, action.id);
   ir_machine_op(&s->b, is_block ? IR_block : IR_unblock, IRT_VOID, action.id_kind, 0, &id, 1);

@@ -116,8 +116,8 @@ typedef struct { unsigned calls; const IrFunc *caller; const IrInsn *call; } Sol
 typedef struct { unsigned changes; const IrDesc *preset; const IrFunc *f; const IrInsn *load; }
   SoleLoad;
 /* Tasks and channels, a bit each: unblocked before the tile starts; by code or the end of an
- * operation, if the run comes to it. */
-typedef struct { uint64_t first, later; } Unblocked;
+ * operation, if the run comes to it, and what names them there. */
+typedef struct { uint64_t first, later; Span later_span[MAX_TASK_IDS]; } Unblocked;
 typedef struct MachineSetup {
   TaskSlot tasks[MAX_TASK_IDS];
   bool separate_control;                 /* wse3: control tasks stand in a table of their own: */

@@ -19,7 +19,7 @@ void setup_initialize_queue(Sema *s, bool is_output, unsigned queue, QueueSlot g
 /* The DSR holds the descriptor when the program starts. */
 void setup_preset_dsr(Sema *s, DsrFile file, uint8_t number, IrDesc desc, Span span);
 /* Code, or the end of an operation, may unblock what the action names, or what the run decides. */
-void setup_note_opened(Sema *s, Action action, IrValue run_time_id);
+void setup_note_opened(Sema *s, Action action, IrValue run_time_id, Span at);
 
 /* ---- dsr_settings.c ---------------------------------------------------------------------- */
 

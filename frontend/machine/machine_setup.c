@@ -357,12 +357,24 @@ static bool reaches_ramp(Sema *s, uint8_t color)
   return false;
 }
 
-void setup_note_opened(Sema *s, Action action, IrValue run_time_id)
+void setup_note_opened(Sema *s, Action action, IrValue run_time_id, Span at)
 {
-  if (!ir_value_is_none(run_time_id))
+  if (!ir_value_is_none(run_time_id)) {
     s->setup->unblocked.later = UINT64_MAX;
-  else if (action.id_kind == ID_TASK)
+  } else if (action.id_kind == ID_TASK) {
     s->setup->unblocked.later |= UINT64_C(1) << action.id;
+    s->setup->unblocked.later_span[action.id] = at;
+  }
+}
+
+/* The program means the color, not a local task of its number. */
+static void warn_without_queue(Sema *s, uint8_t color)
+{
+  Span at = s->setup->unblocked.later_span[color];
+  if (at.off == 0 || s->setup->tasks[color].kind == TASK_LOCAL)
+    return;
+  diag_color_without_queue(s->diags, at, color);
+  diag_color_without_queue_help(s->diags, at);
 }
 
 /* wse2: a local task's id and the color of the same number share a blocked bit, so a color with a
@@ -380,8 +392,12 @@ static void serve_colors_of_control_tasks(Sema *s)
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     int q = free_queue(s, false);
     bool is_open = s->setup->tasks[c].kind == TASK_LOCAL || s->setup->unblocked.later >> c & 1;
-    if (q < 0 || !is_open || queue_of_color(s, false, c) >= 0 || !reaches_ramp(s, c))
+    if (!is_open || queue_of_color(s, false, c) >= 0 || !reaches_ramp(s, c))
       continue;
+    if (q < 0) {
+      warn_without_queue(s, c);
+      continue;
+    }
     s->setup->queues[0][q] =
       (QueueSlot){.used = true, .is_chosen = true, .span = s->setup->tasks[c].span};
     serve_color(&s->setup->queues[0][q], c);

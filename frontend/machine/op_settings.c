@@ -31,7 +31,7 @@ static bool read_action(Sema *s, Settings *set, Action *action, IrValue *id)
     return false;
   action->kind = activate ? ACT_ACTIVATE : ACT_UNBLOCK;
   if (unblock)
-    setup_note_opened(s, *action, *id);
+    setup_note_opened(s, *action, *id, field->span);
   return true;
 }
 
