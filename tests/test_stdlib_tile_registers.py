@@ -125,6 +125,33 @@ comptime {
     assert words[16:18].tolist() == [1 << 3, 0]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_flushes_before_the_task_starts_are_no_finding(tmp_path, engine):
+    """The task that runs once hears of both: nothing is lost."""
+    image = stdlib_run.build(tmp_path, loop() + """
+fn taken() void {
+  words[0] += 1;
+  tile.queue_flush.exit(iq);
+}
+fn sent() void {
+  words[1] += 1;
+  tile.queue_flush.exit(oq);
+}
+fn main() void {
+  @queue_flush(iq);
+  @queue_flush(oq);
+}
+comptime {
+  @set_empty_queue_handler(taken, iq);
+  @set_empty_queue_handler(sent, oq);
+}
+""", {"words": ("u32", 2)}, arch="wse3")
+    done = harness.emu(image, f"--engine={engine}", "--check=strict,tasks", "--launch=main",
+                       f"--d2h=words={tmp_path / 'words.npy'}")
+    assert harness.load_npy(tmp_path / "words.npy").ravel().tolist() == [1, 1]
+    assert not done.err
+
+
 # Receives eight words of color 3, then, on the same queue, of color 5, of which a filter passes the
 # first two of four.  `number` and `filtered` are known at run time only.
 REBIND = """

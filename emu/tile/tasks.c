@@ -112,7 +112,7 @@ static void begin_flush(Turn *turn)
     return;
   if (turn->checks & CHECKS_ORDER)
     order_wake(turn, id);
-  tile_activate(turn, id, PC_RETURN, false);
+  tile_activate(turn, id, PC_RETURN, true);
 }
 
 uint64_t tile_next_action(const Tile *t, uint64_t now)

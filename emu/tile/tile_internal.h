@@ -156,8 +156,9 @@ void tile_action_later(Turn *turn, uint64_t cycle, Action action, uint16_t pc, b
 void tile_priority_later(Turn *turn, uint16_t address, uint16_t value);
 /* Blocks or unblocks a task, a queue or a microthread. */
 void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked);
-/* `pc`: of the instruction whose doing it is. */
-void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo);
+/* `pc`: of the instruction whose doing it is; `is_state`: of a FIFO or a flush, whose state a task
+ * that has not started yet will see, so that no activation is lost. */
+void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool is_state);
 /* Queues of the direction that hold wavelets, a bit each. */
 uint8_t tile_queues_filled(const Turn *turn, bool output);
 /* While a queue is being flushed tile_begin looks at it in each cycle. */

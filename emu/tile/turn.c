@@ -127,7 +127,7 @@ void tile_set_blocked(Turn *turn, IdKind kind, unsigned id, bool blocked)
   t->blocked = blocked ? t->blocked | mask : t->blocked & ~mask;
 }
 
-void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo)
+void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool is_state)
 {
   Tile *t = turn->tile;
   if (id >= MAX_TASK_IDS || !is_set(t->mem.cls->local_ids, id)) {
@@ -135,8 +135,7 @@ void tile_activate(Turn *turn, unsigned id, uint16_t pc, bool by_fifo)
                     id < MAX_TASK_IDS ? FAULT_TASK_ID : FAULT_ID_RANGE, id);
     return;
   }
-  /* A FIFO has room, or elements: a task that has not started yet will see them. */
-  bool merges = is_set(t->active, id) && !by_fifo;
+  bool merges = is_set(t->active, id) && !is_state;
   record_activation(&t->record, id, pc, merges);
   if (merges && (turn->checks & CHECKS_TASKS))
     turn_fault(turn, (Fault){.kind = FAULT_ACTIVATION_MERGED, .color = NO_COLOR, .pc = pc,
