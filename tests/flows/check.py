@@ -19,6 +19,7 @@ import numpy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 from flows.code import DTYPES  # noqa: E402
+from flows.library import records_of  # noqa: E402
 from flows.program import Program  # noqa: E402
 from flows.routers import Unfit  # noqa: E402
 
@@ -30,6 +31,7 @@ ALL_CHECKS = ["--check=strict,memory,tasks,lengths,order", "--check-reads", "--c
 OPTIONS = ([], ["--threads=3"], ALL_CHECKS, ["--engine=reference"],
            [*ALL_CHECKS, "--engine=reference"])
 MOST_CYCLES = 3_000_000
+RECORD = "debug.debug_trace_buffer"
 
 
 @dataclass
@@ -114,9 +116,33 @@ def differing(program, expected, image, folder, options):
                  {p: env.arrays[a.name] for p, env in expected.items()}) for a in program.arrays]
     last += [Copy(n, k, 1, folder / f"{n}.npy", {p: [e.values[n]] for p, e in expected.items()})
              for n, k in program.globals]
+    recording = [place for place, tile in program.tiles.items() if tile.library.records]
     ran = harness.emu(image, *actions, *(c.action(program) for c in last),
+                      *(f"--print={RECORD}@{x},{y},1,1" for x, y in recording),
                       f"--max-cycles={MOST_CYCLES}", *options)
-    return [text for c in copies + last for text in c.differing(program)], ran.err
+    wrong = [text for c in copies + last for text in c.differing(program)]
+    wrong += [text for place in recording
+              for text in differing_records(place, expected[place].records, ran.out)]
+    return wrong, ran.err
+
+
+def differing_records(place, wanted, out):
+    x, y = place
+    line = re.search(rf"^{re.escape(RECORD)}@{x},{y}: {{ (.*) }}$", out, re.M)[1]
+    words = []
+    for item in line.split(", "):
+        number, _, times = item.partition(" <")
+        words += [int(number)] * int(times.split()[0] if times else 1)
+    got = records_of(words)
+    if len(got) != len(wanted):
+        yield f"{len(got)} records at {x},{y}, expected {len(wanted)}"
+    for i, (one, other) in enumerate(zip(got, wanted)):
+        if one.kind != other.kind or not is_same_record(one.value, other.value, one.kind):
+            yield f"record {i} at {x},{y}: {one.value}, expected {other.value}"
+
+
+def is_same_record(got, wanted, kind):
+    return is_same(got, DTYPES[kind](wanted)) if kind in DTYPES else got == wanted
 
 
 def contents(program):

@@ -54,6 +54,7 @@ class Env:
     """What a tile holds."""
     arrays: dict                  # by name, of numpy arrays
     values: dict                  # globals and locals by name
+    records: list = field(default_factory=list)       # of library.py
 
     def load(self, array, index):
         value = self.arrays[array.name][index]
@@ -126,10 +127,11 @@ class Scope:
     stores: set = field(default_factory=set)
     depth: int = 0
     calls: bool = True            # of the tile's functions, which use all globals
+    times: int = 0                # how often it runs in a step at most; 0: not known
 
-    def inner(self):
+    def inner(self, turns=1):
         return Scope(list(self.readable), list(self.assignable), list(self.counters), self.loads,
-                     self.stores, self.depth + 1, self.calls)
+                     self.stores, self.depth + 1, self.calls, self.times * turns)
 
 
 class Coder:
@@ -137,7 +139,8 @@ class Coder:
 
     def __init__(self, rng, arrays, fresh):
         self.rng, self.arrays, self.fresh = rng, arrays, fresh
-        self.functions, self.vectors = [], None       # vectors: of operands.py
+        self.functions = []
+        self.vectors = self.library = None            # of operands.py and library.py
         self.reads, self.writes = set(), set()        # of the function that is being made
 
     def name(self, stem):
@@ -195,6 +198,8 @@ class Coder:
     def expression(self, scope, kind, depth):
         if depth <= 0 or self.chance(0.2):
             return self.leaf(scope, kind)
+        if self.library and self.chance(0.08):
+            return self.library.expression(scope, kind, depth) or self.leaf(scope, kind)
         if self.chance(0.1) and any(k != kind and (kind in FLOATS or k not in FLOATS)
                                     for _, k in scope.readable):
             return self.converted(scope, kind, depth - 1)
@@ -225,6 +230,10 @@ class Coder:
                     lambda env: wrap(kind, compute(left.value(env), right.value(env))))
 
     def condition(self, scope):
+        found = self.library.condition(scope) if self.library and self.chance(0.1) else None
+        return found or self.comparison(scope)
+
+    def comparison(self, scope):
         kind = self.rng.choice(KINDS)
         left, right = self.expression(scope, kind, 1), self.right(scope, kind, 1)
         op = self.rng.choice(list(COMPARISONS))
@@ -249,6 +258,8 @@ class Coder:
                 makers += [(self.vectors.change, 1)]
             if scope.depth == 0:                      # deeper ones would run too long
                 makers += [(self.vectors.map, 1)]
+        if self.library:
+            makers += [(self.library.statement, 1.5)]
         maker = rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         return maker(scope) or self.declare(scope)
 
@@ -335,7 +346,7 @@ class Coder:
     def loop(self, scope):
         """Over a range, whose end may be known at run time only."""
         turns, name = self.rng.randrange(1, MOST_TURNS), self.name("n")
-        end, inner = self.bound(scope, turns, 0.4), scope.inner()
+        end, inner = self.bound(scope, turns, 0.4), scope.inner(turns)
         inner.counters.append((name, turns))
         inner.readable.append((name, "u16"))
         body = self.statements(inner, self.rng.randrange(1, 4))
@@ -350,7 +361,7 @@ class Coder:
     def count_down(self, scope):
         """A loop with a condition."""
         turns, name = self.rng.randrange(1, MOST_TURNS), self.name("k")
-        start, inner = self.bound(scope, turns, 0.5), scope.inner()
+        start, inner = self.bound(scope, turns, 0.5), scope.inner(turns)
         inner.counters.append((name, turns + 1))
         inner.readable.append((name, "u16"))
         body = self.statements(inner, self.rng.randrange(1, 3))

@@ -1,7 +1,8 @@
 """Colors on which control wavelets travel: tiles send scripts of elements and control wavelets, and
 switches let several senders, or several receivers, take turns.
 
-A script leaves each router in the position in which it has found it, so each step begins alike.
+A script leaves each router in the position in which it has found it, so each step begins alike; in
+programs that do their steps once, some need not.
 """
 from dataclasses import dataclass, field
 
@@ -85,6 +86,7 @@ class Course:
     color: int
     nodes: dict                   # routers by tile
     scripts: dict                 # by step, by tile: what it sends, a list of Piece and Words
+    once: bool                    # the program does its steps once
     arrivals: dict = field(default_factory=dict)      # by step, by tile: wavelets
     bound: set = field(default_factory=set)           # steps in which a relay takes it
     tasks: set = field(default_factory=set)           # tiles whose data task takes the elements
@@ -92,11 +94,12 @@ class Course:
     droppers: set = field(default_factory=set)        # where control wavelets do nothing
 
     def __post_init__(self):
-        for step, script in self.scripts.items():
+        for router in self.nodes.values():
+            router.begin()
+        for step in self.scripts:
             self.arrivals[step] = carry(self.nodes, self.wavelets(step))
-            for router in self.nodes.values():
-                if router.at != router.start or router.filter and not router.filter.is_at_start():
-                    raise Unfit("a step that begins otherwise than the one before")
+            if not self.once and not all(n.is_at_start() for n in self.nodes.values()):
+                raise Unfit("a step that begins otherwise than the one before")
 
     def wavelets(self, step):
         found = {}
@@ -183,9 +186,10 @@ class Branch:
 class CourseMaker:
     """Makes the course of a number and a color; `tree`: Branches by tile, the root first."""
 
-    def __init__(self, rng, number, kind, color, tree, steps, entries):
+    def __init__(self, rng, number, kind, color, tree, steps, entries, once):
         self.rng, self.number, self.kind, self.color = rng, number, kind, color
         self.tree, self.root, self.steps, self.entries = tree, next(iter(tree)), steps, entries
+        self.once = once
         self.is_quiet = self.chance(0.3)              # no processor gets a control wavelet
         self.nodes, self.turns = {}, {}               # turns: by tile the sides in their order
 
@@ -193,7 +197,7 @@ class CourseMaker:
         return self.rng.random() < p
 
     def course(self, scripts):
-        return Course(self.number, self.kind, self.color, self.nodes, scripts)
+        return Course(self.number, self.kind, self.color, self.nodes, scripts, self.once)
 
     # ---- signals: one sender, no switches
 

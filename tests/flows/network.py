@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from flows.code import WIDTHS
 from flows.courses import ENTRIES, SWITCH_COLORS, Branch, Course, CourseMaker, Piece
-from flows.filters import CounterFilter, RangeFilter
+from flows.filters import CounterFilter, RangeFilter, random_counter
 from flows.routers import OPPOSITE, SIDES, Unfit
 from flows.wild import WildMaker
 
@@ -89,11 +89,11 @@ class Relay:
 class Network:
     """lengths: each stream has one of them in each of its steps; by_tasks: data tasks take some
     streams; has_courses: some colors have control wavelets; by_link: the link to the host has
-    colors, queues and entries of its own."""
+    colors, queues and entries of its own; once: the program does its steps once."""
 
     def __init__(self, rng, places, steps, lengths, kinds, by_tasks=True, has_courses=True,
-                 by_link=False):
-        self.by_link = by_link
+                 by_link=False, once=False):
+        self.by_link, self.once = by_link, once
         self.rng, self.places, self.steps, self.lengths = rng, places, steps, lengths
         self.streams, self.relays, self.courses = [], [], []
         self.kinds = rng.sample(kinds, rng.randrange(1, 4))
@@ -184,7 +184,7 @@ class Network:
         color, kind = self.free_color(SWITCH_COLORS), r.choice(self.kinds)
         entries = [self.entries.pop() for _ in range(r.choice((0, 1, 1, 2, 2)))]
         for _ in range(10):
-            maker = CourseMaker(r, number, kind, color, self.tree(), steps, entries)
+            maker = CourseMaker(r, number, kind, color, self.tree(), steps, entries, self.once)
             pattern = r.choice((maker.signals, maker.gather, maker.gather, maker.scatter,
                                 maker.scatter, maker.passing, WildMaker(maker).course))
             try:
@@ -219,6 +219,9 @@ class Network:
             counts_words = r.random() < 0.5
             counted = [sum(counts_words or not w.word for w in a[place])
                        for a in course.arrivals.values()]
+            if self.once and r.random() < 0.6:
+                course.nodes[place].filter = random_counter(r)
+                continue
             periods = [n for n in range(2, max(counted) + 1) if all(c % n == 0 for c in counted)]
             if periods:
                 period = r.choice(periods)
@@ -265,4 +268,5 @@ class Network:
 
 def again(course):
     """The course, with what arrives behind its filters."""
-    return Course(course.number, course.kind, course.color, course.nodes, course.scripts)
+    return Course(course.number, course.kind, course.color, course.nodes, course.scripts,
+                  course.once)

@@ -43,7 +43,8 @@ class Program:
         # Release 2 packs elements of 16 bits, so pieces of a stream would not fit together.
         kinds = [k for k in KINDS if not self.is_new or k[1:] == "32"]
         self.network = Network(r, places, self.steps, self.lengths, kinds, by_tasks=not careless,
-                               has_courses=not careless, by_link=self.by_link)
+                               has_courses=not careless, by_link=self.by_link,
+                               once=self.rounds == 1)
         self.tiles = {place: Tile(self, place) for place in places}
 
     def layout(self):

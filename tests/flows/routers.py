@@ -45,7 +45,15 @@ class Router:
     turns: int = 0                # changes of position
 
     def __post_init__(self):
-        self.at = self.start
+        self.begin()
+
+    def begin(self):
+        self.at, self.turns = self.start, 0
+        if self.filter:
+            self.filter.begin()
+
+    def is_at_start(self):
+        return self.at == self.start and (not self.filter or self.filter.is_at_start())
 
     def source(self):
         return self.positions[self.at][0]

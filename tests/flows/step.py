@@ -20,7 +20,7 @@ class Step(ScriptSteps):
         self.reserved, self.registers = Reserved(), 0
         self.links = []           # code of the tasks that join its ends
         self.scope = Scope(tile.program.globals + tile.program.params + [("round", "u16")],
-                           list(tile.program.globals))
+                           list(tile.program.globals), times=1)
         self.actions = []
         for relay in tile.program.network.relays:
             if relay.tile == tile.place and relay.step == number:
@@ -205,7 +205,7 @@ class Step(ScriptSteps):
         op = r.choice([n for n, forms in OPERATIONS[kind] if "DD" in forms] or [MOVES[kind]])
         sources = ([] if op == MOVES[kind] else [to]) + [self.incoming(stream, piece)]
         begin = self.vectors.issue(op, kind, to, sources)
-        inner = self.scope.inner()
+        inner = self.scope.inner(turns)
         inner.counters.append((turn, turns))
         inner.readable.append((turn, "u16"))
         inner.loads, inner.stores = inner.loads - {array.name}, inner.stores - {array.name}

@@ -5,6 +5,7 @@ import numpy
 
 from flows.code import DTYPES, FLOATS, WIDTHS, Coder, Env, indented, lines_of
 from flows.courses import Words
+from flows.library import Library
 from flows.network import LINK_COLORS
 from flows.operands import Vectors
 from flows.routers import Unfit
@@ -34,6 +35,7 @@ class Tile:
         self.is_machine = r.random() < 0.3            # one task, with a state
         self.begin_values()
         self.coder = Coder(r, program.arrays, itertools.count())
+        self.library = self.coder.library = Library(r, self.coder, place, program.rounds)
         self.vectors = Vectors(r, self.coder, program.lengths)
         for _ in range(r.randrange(4)):
             self.vectors.make_variable(self.env)
@@ -62,7 +64,7 @@ class Tile:
                                               DTYPES[a.kind]) for a in program.arrays},
                          {n: self.number(k) for n, k in program.globals})
         self.env = Env({n: v.copy() for n, v in self.start.arrays.items()},
-                       {**self.start.values, "round": 0})
+                       {**self.start.values, "round": 0, "ticks": 0})
 
     def number(self, kind):
         r = self.rng
@@ -202,7 +204,7 @@ class Tile:
                                       ("round", "u16")]
                           if g not in step.reserved.globals]
         scope.assignable = [g for g in self.program.globals if g not in step.reserved.globals]
-        scope.calls = False
+        scope.calls, scope.times = False, 0
         for action in ends[:-1]:
             step.links.insert(0, self.coder.block(scope, 2) if self.rng.random() < 0.7 else [])
             task = self.add_task("link", [*lines_of(step.links[0]), f"@activate({target});"])
@@ -241,6 +243,7 @@ class Tile:
         if self.program.by_link:
             lines += ["param memcpy_params;",
                       'const link = @import_module("<memcpy/memcpy>", memcpy_params);']
+        lines += self.library.text()
         if self.sends_words():
             lines.append('const control = @import_module("<control>");')
         for a in arrays:

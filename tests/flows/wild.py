@@ -22,7 +22,7 @@ class WildMaker:
             script = {place: self.script(resets) for place in nodes if self.rng.random() < 0.6}
             try:
                 course = Course(m.number, m.kind, m.color, nodes,
-                                {step: self.again(script) for step in m.steps})
+                                {step: self.again(script) for step in m.steps}, m.once)
             except Unfit:
                 continue
             if course.receivers() and any(n.turns for n in nodes.values()):
