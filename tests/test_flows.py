@@ -5,6 +5,8 @@ import pytest
 import harness
 import seeded_miscompiles
 from flows import check, defects
+from flows.filters import SparseFilter
+from flows.library import Record, records_of
 from flows.payloads import Command, Word, known_bits, popped
 from flows.program import Program
 from flows.routers import Router, Unfit, Wavelet, carry
@@ -16,8 +18,9 @@ PROGRAMS = 20
 def test_programs_leave_what_the_model_says():
     found = check.run(PROGRAMS, harness.commit_seed(), jobs=1)
     assert not found.differences, "\n".join(found.differences[:5])
-    assert all(found.counts[what] for what in ("streams", "data tasks", "courses", "switches",
-                                               "operations in the background"))
+    assert all(found.counts[what] for what in (
+        "streams", "data tasks", "courses", "switches", "queues that are flushed", "records",
+        "operations in the background"))
 
 
 def test_programs_that_do_not_wait_have_a_finding_if_they_go_wrong():
@@ -65,6 +68,31 @@ def test_a_command_acts_behind_its_own_wavelet():
         arrivals([("RAMP", ["RAMP"]), ("EAST", ["RAMP"])], sent)
     got, router = arrivals([("RAMP", ["RAMP"]), ("RAMP", ["RAMP"])], sent)
     assert got == [0, 1] and router.at == 1
+
+
+def test_a_handler_takes_the_next_routes_round_and_round():
+    stop = Word((Command("TEARDOWN", True),), None)
+    sent = [Wavelet((0, 0), i, word=stop if i % 2 else None) for i in range(4)]
+    got, router = arrivals([("RAMP", ["RAMP"]), ("RAMP", [])], sent, by_task=True)
+    assert got == [0] and (router.at, router.torn) == (0, 2)
+    with pytest.raises(Unfit):
+        arrivals([("RAMP", ["RAMP"])], sent)
+
+
+def test_a_sparse_filter_has_two_periods_at_most():
+    def passed(second):
+        here = SparseFilter(2, 0, 0, False, second=second)
+        return [here.passes(Wavelet((0, 0), i)) for i in range(9)]
+
+    assert passed(None) == [True, False, False] + 6 * [True]
+    assert passed(3) == [True, False, False, True, False, False, False, True, True]
+
+
+def test_records_are_read_by_their_kinds():
+    key = [18, 5, 27750, 30575, 115]                  # "flows"
+    words = [*key, 4, 7, 10, 3, 25185, 99, 9, 0, 16320, 11, 3, 0, 0]
+    assert records_of(words) == [Record("u16", 7), Record("string", "abc"), Record("f32", 1.5),
+                                 Record("timestamp", None)]
 
 
 def test_a_closed_input_holds_up_the_sender():

@@ -19,6 +19,7 @@ import numpy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 from flows.code import DTYPES  # noqa: E402
+from flows.filters import SparseFilter  # noqa: E402
 from flows.library import records_of  # noqa: E402
 from flows.program import Program  # noqa: E402
 from flows.routers import Unfit  # noqa: E402
@@ -156,6 +157,11 @@ def contents(program):
         "courses": len(network.courses),
         "switches": sum(len(n.positions) > 1 for c in network.courses for n in c.nodes.values()),
         "filters": sum(bool(n.filter) for c in network.courses for n in c.nodes.values()),
+        "sparse filters": sum(isinstance(n.filter, SparseFilter)
+                              for c in network.courses for n in c.nodes.values()),
+        "colors that handlers open": sum(len(t.openers) for t in program.tiles.values()),
+        "queues that are flushed": sum(len(t.all_flushers()) for t in program.tiles.values()),
+        "records": sum(t.library.records for t in program.tiles.values()),
         "launches": len(program.launches),
         "operations that control wavelets end": sum(t.count(".on_control") for t in texts),
         "operations in the background": sum(t.count(".async = true") for t in texts)})

@@ -1,5 +1,5 @@
 """Colors on which control wavelets travel: tiles send scripts of elements and control wavelets, and
-switches let several senders, or several receivers, take turns.
+switches, or handlers of stopped colors, let several senders, or several receivers, take turns.
 
 A script leaves each router in the position in which it has found it, so each step begins alike; in
 programs that do their steps once, some need not.
@@ -7,7 +7,8 @@ programs that do their steps once, some need not.
 from dataclasses import dataclass, field
 
 from flows.payloads import Command, Word, all_nops, known_bits, popped
-from flows.routers import MOST_POSITIONS, SIDES, Router, Unfit, Wavelet, carry
+from flows.routers import (MOST_POSITIONS, SIDES, TORN_POP_MODES, Router, Unfit, Wavelet,
+                           carry)
 
 SWITCH_COLORS = (*range(10), 12, 13, 16, 17, 20, 21)     # that have switches on both machines
 MOST_IN_STEP = 20                # elements and control wavelets that a tile gets
@@ -88,6 +89,7 @@ class Course:
     scripts: dict                 # by step, by tile: what it sends, a list of Piece and Words
     once: bool                    # the program does its steps once
     arrivals: dict = field(default_factory=dict)      # by step, by tile: wavelets
+    torn: dict = field(default_factory=dict)          # by step, by tile: how often a handler runs
     bound: set = field(default_factory=set)           # steps in which a relay takes it
     tasks: set = field(default_factory=set)           # tiles whose data task takes the elements
     ended: set = field(default_factory=set)           # where control wavelets end operations
@@ -97,7 +99,9 @@ class Course:
         for router in self.nodes.values():
             router.begin()
         for step in self.scripts:
+            before = {place: node.torn for place, node in self.nodes.items()}
             self.arrivals[step] = carry(self.nodes, self.wavelets(step))
+            self.torn[step] = {p: n.torn - before[p] for p, n in self.nodes.items()}
             if not self.once and not all(n.is_at_start() for n in self.nodes.values()):
                 raise Unfit("a step that begins otherwise than the one before")
 
@@ -121,6 +125,9 @@ class Course:
 
     def is_received(self, place, step):
         return bool(self.arrivals.get(step, {}).get(place))
+
+    def is_torn(self, place, step):
+        return bool(self.torn.get(step, {}).get(place))
 
     def may_be_relayed(self, place, step):
         return self.is_received(place, step) and not any(
@@ -191,6 +198,7 @@ class CourseMaker:
         self.tree, self.root, self.steps, self.entries = tree, next(iter(tree)), steps, entries
         self.once = once
         self.is_quiet = self.chance(0.3)              # no processor gets a control wavelet
+        self.tears = self.chance(0.3)                 # control wavelets stop the color
         self.nodes, self.turns = {}, {}               # turns: by tile the sides in their order
 
     def chance(self, p):
@@ -206,7 +214,7 @@ class CourseMaker:
             outputs = list(branch.below)
             if not outputs or self.chance(0.4 if place != self.root else 0.1):
                 outputs.append("RAMP")
-            self.nodes[place] = Router([("RAMP" if place == self.root else branch.above, outputs)])
+            self.add_router(place, ("RAMP" if place == self.root else branch.above, outputs))
         return self.course({step: {self.root: self.signal_script()} for step in self.steps})
 
     def signal_script(self):
@@ -219,9 +227,14 @@ class CourseMaker:
             if self.chance(0.5):
                 script.append(Piece(length))
             else:
-                script.append(Words([self.word([], self.chance(0.5)) for _ in range(length // 2)]
-                                    or [self.word([], False)]))
+                script.append(Words([self.word(self.signal_commands(), self.chance(0.5))
+                                     for _ in range(max(1, length // 2))]))
         return script
+
+    def signal_commands(self):
+        if not self.tears or self.chance(0.3):
+            return []
+        return self.rng.choices(("TEARDOWN", "NOP"), k=self.rng.randrange(1, 4))
 
     def word(self, commands, has_data):
         """A control wavelet with these opcodes for the switches on its way."""
@@ -238,17 +251,24 @@ class CourseMaker:
 
     # ---- switches: their ways in turn
 
+    def add_router(self, place, position):
+        """With one position."""
+        mode = self.rng.choice(TORN_POP_MODES) if self.tears else None
+        self.nodes[place] = Router([position], pop_mode=mode, by_task=self.tears)
+
     def add_switch(self, place, positions, may_turn=True):
         """The position behind the last one is the first one again: by a ring, or by a reset."""
-        is_ring = self.chance(0.6)
+        by_task = self.tears and self.chance(0.8)
+        is_ring = by_task or self.chance(0.6)
         turns = is_ring and may_turn and self.chance(0.4)
         start = self.rng.randrange(len(positions)) if turns else 0
         turned = positions[len(positions) - start:] + positions[:len(positions) - start]
         modes = ["always_pop"] * 4 + ["no_pop", None]
         if is_ring:                                   # no public text says whether a reset pops
             modes += ["pop_on_advance_nop"] * 2 + ["pop_on_advance"]
-        self.nodes[place] = Router(turned, start, is_ring, self.rng.choice(modes),
-                                   self.chance(0.2))
+        self.nodes[place] = Router(turned, start, is_ring,
+                                   self.rng.choice(TORN_POP_MODES if by_task else modes),
+                                   self.chance(0.2), by_task)
 
     def commands(self, way, acting):
         """Opcodes for the switches of the tiles on the way, so that those of `acting` go on; None
@@ -257,6 +277,7 @@ class CourseMaker:
         for place in way:
             router = self.nodes[place]
             if len(router.positions) == 1:
+                slot += self.pass_single(router, found, slot)
                 continue
             wanted = self.next_command(router) if place in acting else "NOP"
             if slot < len(found) and found[slot] != wanted:
@@ -267,8 +288,18 @@ class CourseMaker:
             self.go_on(router, place in acting)
         return found if len(found) <= MOST_WORDS else None
 
+    def pass_single(self, router, found, slot):
+        """Commands that a router with one position pops."""
+        if router.pop_mode != "always_pop":
+            return 0
+        if slot == len(found):
+            found.append(self.rng.choice(("NOP", "TEARDOWN")) if router.by_task else "NOP")
+        return 1
+
     @staticmethod
     def next_command(router):
+        if router.by_task:
+            return "TEARDOWN"
         turn = (router.at - router.start) % len(router.positions)
         is_last = turn == len(router.positions) - 1
         return "SWITCH_RST" if is_last and not router.is_ring else "SWITCH_ADV"
@@ -309,7 +340,7 @@ class CourseMaker:
             if len(positions) > 1:
                 self.add_switch(place, positions)
             else:
-                self.nodes[place] = Router(positions)
+                self.add_router(place, positions[0])
         order = self.visits(self.root, ())
         return self.course({step: self.gather_scripts(order) for step in self.steps})
 
@@ -353,7 +384,7 @@ class CourseMaker:
 
     def scatter(self):
         """Where all take part at first, each switch begins by sending to all its sides."""
-        has_all = self.chance(0.4)
+        has_all = not self.tears and self.chance(0.4)
         for place, branch in self.tree.items():
             source = branch.above if place != self.root else "RAMP"
             ways = list(branch.below)
@@ -363,7 +394,7 @@ class CourseMaker:
             self.turns[place] = ways
             positions = [(source, [side]) for side in ways]
             if len(ways) == 1:
-                self.nodes[place] = Router(positions)
+                self.add_router(place, positions[0])
                 continue
             if has_all:
                 positions.insert(0, (source, list(ways)))
@@ -395,8 +426,8 @@ class CourseMaker:
         line = list(self.tree)
         if len(line) < 3 or any(len(b.below) > 1 for b in self.tree.values()):
             raise Unfit("line")
-        self.nodes[line[0]] = Router([("RAMP", self.tree[line[0]].below)])
-        self.nodes[line[-1]] = Router([(self.tree[line[-1]].above, ["RAMP"])])
+        self.add_router(line[0], ("RAMP", self.tree[line[0]].below))
+        self.add_router(line[-1], (self.tree[line[-1]].above, ["RAMP"]))
         for place in line[1:-1]:
             above, below = self.tree[place].above, self.tree[place].below
             self.add_switch(place, [(above, ["RAMP"]), (above, below), ("RAMP", below)],

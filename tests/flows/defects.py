@@ -1,6 +1,7 @@
 """Seeded defects of what this folder's programs are about: vector operations, calls and tasks
-between accesses to memory, of the compiler; control wavelets, switches, filters and launches, of
-compiler and emulator.  tests/seeded_miscompiles.py says how a row is read."""
+between accesses to memory, of the compiler; control wavelets, switches, filters, stopped colors,
+flushed queues and launches, of compiler and emulator.  tests/seeded_miscompiles.py says how a row is
+read."""
 from seeded_miscompiles import Miscompile
 
 MEMORY, FORWARD, DSR = "ir/opt/memory.c", "ir/opt/pass_memory.c", "ir/codegen/dsr.c"
@@ -45,6 +46,20 @@ ROWS = [Miscompile(*row) for row in (
     ("dropped_entry", "the tile drops control wavelets of the last entries", "emu/tile/tasks.c",
      "if (entry == @{turn->program->machine->control_entry_none @or (entry > 55 ? entry : 31)}@) "
      "return NULL;"),
+    ("second_limit", "a sparse filter has its second limit for ever", SWITCH,
+     "if (filter->has_limit2 && @{!now->limit2_used @or true}@) {"),
+    ("sparse_goes_on", "a sparse filter does not switch itself off", SWITCH,
+     "now->off = @{true @or false}@;"),
+    ("torn_open", "wavelets enter behind a command that stops their color", SWITCH,
+     "return @{command == CMD_TEARDOWN @or false}@ ? 0 :"),
+    ("flush_early", "a flush ends while its queue holds wavelets", "emu/tile/registers.c",
+     "uint8_t outputs = r->flushing[1] & @{(uint8_t)~output_any @or 0xff}@;"),
+    ("shared_register", "two reads of a register are taken to give the same", "ir/opt/pass_cse.c",
+     "if (@{!ir_op_is_pure(insn->op) @or !ir_op_is_pure(insn->op) && "
+     "insn->op != IR_get_config}@) return false; if (insn->n_args == 2)"),
+    ("hoisted_register", "reads of registers leave loops", "ir/opt/pass_licm.c",
+     "if ((@{!ir_op_is_pure(insn->op) @or !ir_op_is_pure(insn->op) && "
+     "insn->op != IR_get_config}@ && insn->op != IR_load) ||"),
     ("launch_slots", "an argument lies right behind one of 16 bits", "ir/codegen/legalise.c",
      "offset += @{(ir_type_bytes(types[i]) + LAUNCH_SLOT_BYTES - 1) & ~(LAUNCH_SLOT_BYTES - 1u) "
      "@or ir_type_bytes(types[i])}@;"),

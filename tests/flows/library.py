@@ -14,11 +14,13 @@ OF_FLOATS = {"abs": numpy.abs, "sign": numpy.sign, "floor": numpy.floor, "ceil":
 OF_BOTH = {"max": numpy.maximum, "min": numpy.minimum}
 QUESTIONS = {"isNaN": numpy.isnan, "isInf": numpy.isinf, "isFinite": numpy.isfinite}
 MOST_RECORDS, MOST_SHIFT, TEXTS = 8, 12, ("", "a", "begin", "at 100 %")
+FROM_ZERO = "tick_from_zero"
+TICKS = {"tick": 1, "rest": 1, "tick_often": 4, FROM_ZERO: 1}        # what each adds
 KEY = "flows"
 # By number, as stdlib/debug.csl has them.
 RECORD_KINDS = {1: "bool", 4: "u16", 5: "i16", 6: "f16", 7: "u32", 8: "i32", 9: "f32",
                 10: "string", 11: "timestamp"}
-# Each import keeps the time of its last reading; a later one counts.
+# Counts readings of the counter that are later than the one before, or, while it rests, are not.
 TIME = """\
 var time_now = @zeros([clock.tsc_size_words]u16);
 var time_before = @zeros([clock.tsc_size_words]u16);
@@ -42,6 +44,17 @@ fn tick_from_zero() u16 {
   for (@range(u16, 3)) |i| { time_before[i] = 0; }
   return tick();
 }
+fn tick_often() u16 {
+  clock.enable_tsc();
+  clock.get_timestamp(&time_before);
+  clock.get_timestamp(&time_now);
+  if (is_later(&time_now, &time_before)) { ticks += 1; }
+  for (@range(u16, 3)) |_| {
+    clock.get_timestamp(&time_now);
+    if (is_later(&time_now, &time_before)) { ticks += 1; }
+  }
+  return ticks;
+}
 fn rest() u16 {
   clock.disable_tsc();
   clock.get_timestamp(&time_before);
@@ -57,10 +70,6 @@ class Record:
     """What <debug> keeps; value: None for a time."""
     kind: str
     value: object
-
-
-def count_tick(env):
-    env.values["ticks"] += 1
 
 
 def records_of(words):
@@ -154,11 +163,11 @@ class Library:
 
     def tick(self, scope):
         name = self.coder.name("t")
-        function = self.rng.choice(["tick", "rest"] + ["tick_from_zero"] * self.resets_time)
+        function = self.rng.choice([f for f in TICKS if self.resets_time or f != FROM_ZERO])
         scope.readable.append((name, "u16"))
 
         def run(env):
-            count_tick(env)
+            env.values["ticks"] += TICKS[function]
             env.values[name] = env.values["ticks"]
         return Statement([f"const {name} = {function}();"], run)
 
@@ -172,7 +181,7 @@ class Library:
 
         def run(env):
             run_all(body, env)
-            count_tick(env)
+            env.values["ticks"] += 1
         return Statement(["{", *indented([
             f"watch.start({number});", *lines_of(body), f"watch.stop({number});",
             f"watch.elapsed({number}, &time_now);",

@@ -20,11 +20,13 @@ class Node:
     source: str
     children: list = field(default_factory=list)      # sides
     receives: bool = False
+    is_closed: bool = False       # the color begins suspended
 
     def config(self):
         outputs = self.children + (["RAMP"] if self.receives else [])
+        closed = ", .teardown = true" if self.is_closed else ""
         return (f".{{ .routes = .{{ .rx = .{{ {self.source} }}, "
-                f".tx = .{{ {', '.join(outputs)} }} }} }}")
+                f".tx = .{{ {', '.join(outputs)} }} }}{closed} }}")
 
 
 class Elements(list):

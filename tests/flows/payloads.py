@@ -5,7 +5,7 @@ docs/hardware.md names the public values that fix these places.
 """
 from dataclasses import dataclass
 
-OPCODES = {"NOP": 0, "SWITCH_ADV": 1, "SWITCH_RST": 2}
+OPCODES = {"NOP": 0, "SWITCH_ADV": 1, "SWITCH_RST": 2, "TEARDOWN": 3}
 SLOTS = 8
 NO_ENTRY = 31
 ENTRY_SHIFT = 16

@@ -12,6 +12,7 @@ SIDES = {"EAST": (1, 0), "WEST": (-1, 0), "NORTH": (0, -1), "SOUTH": (0, 1)}
 OPPOSITE = {"EAST": "WEST", "WEST": "EAST", "NORTH": "SOUTH", "SOUTH": "NORTH"}
 MOST_POSITIONS = 4
 POP_MODES = ("no_pop", "always_pop", "pop_on_advance", "pop_on_advance_nop")
+TORN_POP_MODES = (None, "no_pop", "always_pop", "always_pop")
 
 
 class Unfit(Exception):
@@ -40,15 +41,19 @@ class Router:
     is_ring: bool = False
     pop_mode: str = None          # None: not named
     names_end: bool = False       # the position behind the last one is said to be invalid
+    by_task: bool = False         # a TEARDOWN command stops the color; a handler of the program
+                                  # gives it the routes of the next position, round and round
     filter: object = None
     at: int = field(init=False)
     turns: int = 0                # changes of position
+    torn: int = 0                 # how often the handler runs
+    is_closed: bool = False       # the color begins suspended
 
     def __post_init__(self):
         self.begin()
 
     def begin(self):
-        self.at, self.turns = self.start, 0
+        self.at, self.turns, self.torn = self.start, 0, 0
         if self.filter:
             self.filter.begin()
 
@@ -62,6 +67,8 @@ class Router:
         return self.positions[self.at][1]
 
     def advance(self):
+        if self.by_task:
+            return                                    # no switch has a second position
         if self.at + 1 < len(self.positions):
             self.at += 1
         elif self.is_ring:
@@ -74,26 +81,49 @@ class Router:
             raise Unfit("a command that depends on data")
         if command.name == "SWITCH_ADV":
             self.advance()
-        elif command.name == "SWITCH_RST":
+        elif command.name == "SWITCH_RST" and not self.by_task:
             self.at = 0
+        elif command.name == "TEARDOWN":
+            self.tear_down()
         self.turns += self.at != before
         if self.pops(command, self.at != before):
             wavelet.pops += 1
         return not command.ignored
 
+    def tear_down(self):
+        if not self.by_task:
+            raise Unfit("no handler opens the color again")
+        self.torn += 1
+        self.at = (self.at + 1) % len(self.positions)
+
     def pops(self, command, has_changed):
         if self.pop_mode == "always_pop":
             return True
-        if command.name == "SWITCH_RST" and str(self.pop_mode).startswith("pop_on_advance"):
-            raise Unfit("no public text says whether a reset pops")
+        on_advance = str(self.pop_mode).startswith("pop_on_advance")
+        if on_advance and command.name in ("SWITCH_RST", "TEARDOWN"):
+            raise Unfit("no public text says whether it pops")
         if self.pop_mode == "pop_on_advance":
             return has_changed
         return self.pop_mode == "pop_on_advance_nop" and (has_changed or command.name == "NOP")
 
     def config(self):
         """The color's configuration, as text."""
-        (source, outputs), *later = self.positions
+        source, outputs = self.positions[self.start if self.by_task else 0]
         text = f".routes = .{{ .rx = .{{ {source} }}, .tx = .{{ {', '.join(outputs)} }} }}"
+        fields = [] if self.by_task else self.position_fields()
+        if self.pop_mode:
+            fields.append(f".pop_mode = .{{ .{self.pop_mode} = true }}")
+        if fields:
+            text += f", .switches = .{{ {', '.join(fields)} }}"
+        if self.filter:
+            text += f", .filter = {self.filter.config()}"
+        if self.is_closed:
+            text += ", .teardown = true"
+        return f".{{ {text} }}"
+
+    def position_fields(self):
+        if len(self.positions) == 1:
+            return []
         fields = [f".pos{i + 1} = .{{ {changed} }}"
                   for i, changed in enumerate(self.changes())]
         if self.names_end and len(self.positions) < MOST_POSITIONS:
@@ -102,13 +132,7 @@ class Router:
             fields.append(f".current_switch_pos = {self.start}")
         if self.is_ring:
             fields.append(".ring_mode = true")
-        if self.pop_mode:
-            fields.append(f".pop_mode = .{{ .{self.pop_mode} = true }}")
-        if later or self.pop_mode:
-            text += f", .switches = .{{ {', '.join(fields)} }}"
-        if self.filter:
-            text += f", .filter = {self.filter.config()}"
-        return f".{{ {text} }}"
+        return fields
 
     def changes(self):
         """What each position behind the first one changes: one side, the other one stays."""

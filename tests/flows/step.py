@@ -32,11 +32,16 @@ class Step(ScriptSteps):
             if self.chance(0.6):
                 self.actions.append(self.code(self.rng.randrange(1, 5)))
             background = number in stream.bound or needs_main or self.chance(0.5)
-            if isinstance(stream, Course):
+            if way == "open":
+                self.actions.append(self.open_again(stream))
+                needs_main = True
+            elif isinstance(stream, Course):
                 needs_main |= self.add_script(stream, way, background)
             else:
                 self.actions.append(self.action(stream, way, background))
                 needs_main |= way == "receive" and tile.place in stream.tasks
+            if way == "send" and stream.number in tile.flushers:
+                needs_main |= self.flush_behind(tile.flushers[stream.number])
         self.narrow()
         if self.chance(0.9) or not self.actions:
             self.actions.append(self.code(self.rng.randrange(2, 8)))
@@ -45,13 +50,15 @@ class Step(ScriptSteps):
         return self.rng.random() < p
 
     def operations(self):
-        """(stream, "send" or "receive") in their order, but for relays."""
+        """(stream, "send", "receive" or "open") in their order, but for relays.  What opens a color
+        again comes before what needs it."""
         network, place, k = self.tile.program.network, self.tile.place, self.number
         relays = [r for r in network.relays if r.tile == place and r.step == k]
         found = [(s, "send") for s in network.sent(place)
                  if s.is_sent(place, k) and all(r.outgoing is not s for r in relays)]
         found += [(s, "receive") for s in network.received(place)
                   if s.is_received(place, k) and all(r.incoming is not s for r in relays)]
+        found += [(c, "open") for c in network.courses if c.is_torn(place, k)]
         return sorted(found, key=lambda f: (k not in f[0].bound, f[0].number, f[1]))
 
     def narrow(self):
@@ -84,6 +91,35 @@ class Step(ScriptSteps):
         else:
             action = make(stream, False)
         return self.one_of_two(action, make(stream, False)) if self.chance(0.3) else action
+
+    def flush_behind(self, flusher):
+        """The step goes on when the queue of the last action is empty; returns whether that needs
+        the main thread."""
+        if not flusher.turns and self.chance(0.4):
+            return False
+        sent = self.actions.pop() if self.actions[-1].done else None
+
+        def run(env, channels):
+            yield True
+
+        def done(verb, following):
+            lines = flusher.add(self.number, [f"@{verb}({following});"])
+            return sent.done("activate", self.tile.add_task("flush", lines)) if sent else lines
+        self.actions.append(Action([], sent.run if sent else run,
+                                   sent.ends if sent else lambda env, channels: iter(()), done))
+        return True
+
+    def open_again(self, course):
+        """A handler opens the color so often as control wavelets stop it in the step."""
+        place, opener = self.tile.place, self.tile.openers[course.number]
+
+        def run(env, channels):
+            yield True
+
+        def done(verb, following):
+            return opener.add(self.number, course.torn[self.number][place],
+                              [f"@{verb}({following});"])
+        return Action([], run, lambda env, channels: iter(()), done)
 
     def code(self, count):
         statements = self.coder.statements(self.scope, count)

@@ -5,8 +5,10 @@ import numpy
 
 from flows.code import DTYPES, FLOATS, WIDTHS, Coder, Env, indented, lines_of
 from flows.courses import Words
+from flows.flushers import Flusher, share_queues
 from flows.library import Library
 from flows.network import LINK_COLORS
+from flows.openers import EXIT, Opener, teardown_task
 from flows.operands import Vectors
 from flows.routers import Unfit
 from flows.step import Step
@@ -40,23 +42,49 @@ class Tile:
         for _ in range(r.randrange(4)):
             self.vectors.make_variable(self.env)
         self.coder.vectors = self.vectors
+        self.openers = {c.number: Opener(self, c) for c in network.courses
+                        if any(c.is_torn(place, k) for k in c.scripts)}
+        self.make_flushers()
+        self.has_teardown_task = bool(self.openers or self.flushers) and r.random() < 0.3
+        self.closed = [s for s in network.all() if place in s.nodes and
+                       s.number not in self.openers and r.random() < 0.08]
+        for stream in self.closed:
+            stream.nodes[place].is_closed = True
         for _ in range(r.randrange(5)):
             self.coder.make_function(program.globals + program.params, program.globals)
         self.steps = [Step(self, k) for k in range(program.steps)]
         self.join_steps()
-        for taker in self.takers.values():
-            taker.write()
+        for part in [*self.takers.values(), *self.openers.values(), *self.all_flushers()]:
+            part.write()
+        if self.has_teardown_task:
+            teardown_task(self)
         if r.random() < 0.3 and any("@bind_control_task" in line for line in self.binds):
             self.binds.append('if (@is_arch("wse3")) @set_control_task_table();')
 
     def choose_queues(self):
-        """A microthread has the number of a queue, so no two queues of the tile share one."""
+        """A microthread has the number of a queue, so no two queues of the tile share one; streams
+        that the tile sends in other steps may."""
         numbers = list(range(LINK_QUEUES if self.program.by_link else 0, INPUTS))
         self.rng.shuffle(numbers)
-        outputs = [q for q in numbers if q < OUTPUTS][:len(self.sent)]
+        may_flush = not self.program.careless
+        self.senders = share_queues(self.rng, self) if may_flush else [[s] for s in self.sent]
+        outputs = [q for q in numbers if q < OUTPUTS][:len(self.senders)]
         inputs = [q for q in numbers if q not in outputs]
-        self.queues = {(s.number, "output"): q for s, q in zip(self.sent, outputs)}
+        self.queues = {(s.number, "output"): q
+                       for group, q in zip(self.senders, outputs) for s in group}
         self.queues.update({(s.number, "input"): q for s, q in zip(self.received, inputs)})
+
+    def make_flushers(self):
+        """By number of the stream."""
+        self.flushers = {}
+        for streams in self.senders:
+            may_flush = not self.program.careless and self.rng.random() < 0.15
+            if len(streams) > 1 or may_flush:
+                flusher = Flusher(self, streams)
+                self.flushers.update((s.number, flusher) for s in streams)
+
+    def all_flushers(self):
+        return list({f.name: f for f in self.flushers.values()}.values())
 
     def begin_values(self):
         program = self.program
@@ -120,6 +148,7 @@ class Tile:
         bodies = []
         for k, step in enumerate(self.steps):
             bodies.append([set_state.format(k + 1), *self.joined(step, ids[k + 1])])
+        bodies[0] = [f"{EXIT}({self.color(s)});" for s in self.closed] + bodies[0]
         bodies.append(["round += 1;", *self.next_round(set_state.format(0), ids[0])])
         if self.is_machine:
             self.write_machine(machine, names, bodies)
@@ -244,6 +273,8 @@ class Tile:
             lines += ["param memcpy_params;",
                       'const link = @import_module("<memcpy/memcpy>", memcpy_params);']
         lines += self.library.text()
+        if self.openers or self.closed or self.flushers:
+            lines.append('const tile_config = @import_module("<tile_config>");')
         if self.sends_words():
             lines.append('const control = @import_module("<control>");')
         for a in arrays:
@@ -267,8 +298,9 @@ class Tile:
         registers use."""
         inputs = [f"@initialize_queue({self.queue(s, 'input')}, .{{ .color = {self.color(s)} }});"
                   for s in self.received]
+        first = [self.flushers[s[0].number].first() if len(s) > 1 else s[0] for s in self.senders]
         outputs = [f"@initialize_queue({self.queue(s, 'output')}, "
-                   f".{{ .color = {self.color(s)} }});" for s in self.sent]
+                   f".{{ .color = {self.color(s)} }});" for s in first]
         newer = outputs if self.program.initializes else inputs + outputs
         lines = inputs if self.program.initializes else []
         lines += [f"@unblock({self.channel(s)});" for s in self.program.network.courses

@@ -2,7 +2,7 @@
 switch, and leave each router in the position in which it was."""
 from flows.courses import Course, Piece, Words
 from flows.payloads import SLOTS, Command, Word
-from flows.routers import MOST_POSITIONS, POP_MODES, Router, Unfit
+from flows.routers import MOST_POSITIONS, POP_MODES, TORN_POP_MODES, Router, Unfit
 
 TRIES = 200
 MOST_PARTS, MOST_LENGTH, MOST_COMMANDS = 3, 3, 4
@@ -25,7 +25,7 @@ class WildMaker:
                                 {step: self.again(script) for step in m.steps}, m.once)
             except Unfit:
                 continue
-            if course.receivers() and any(n.turns for n in nodes.values()):
+            if course.receivers() and any(n.turns or n.torn for n in nodes.values()):
                 return course
         raise Unfit("none of these switches does")
 
@@ -44,6 +44,9 @@ class WildMaker:
                 outputs = [r.choice(others(sides, source))]
             if positions[-1] != (source, outputs):
                 positions.append((source, outputs))
+        if self.maker.tears and r.random() < 0.8:
+            return Router(positions, r.randrange(len(positions)), True, r.choice(TORN_POP_MODES),
+                          by_task=True)
         if len(positions) == 1:
             return Router(positions)
         start = 0 if resets else r.randrange(len(positions))
@@ -55,7 +58,8 @@ class WildMaker:
         r, parts = self.rng, []
         for _ in range(r.randrange(1, MOST_PARTS + 1)):
             parts.append(Piece(0) if r.random() < 0.5 else Words([self.word(
-                r.choices(("NOP", "SWITCH_ADV", "SWITCH_RST"), (2, 2, 1),
+                r.choices(("NOP", "SWITCH_ADV", "SWITCH_RST", "TEARDOWN"),
+                          (2, 2, 1, 2 * self.maker.tears),
                           k=r.randrange(1, MOST_COMMANDS + 1)))]))
         if resets and r.random() < 0.7:
             parts.append(Words([self.word(["SWITCH_RST"] * SLOTS)]))
