@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Random programs of several tiles, with tasks, streams, control wavelets, switches, filters,
-launches and operations in the background, leave in memory what a model says that shares no code
-with the compiler or the emulator (tests/flows).
+"""Random programs of several tiles, with tasks, streams, control wavelets, switches, filters, stopped
+colors, flushed queues, calls of the library, launches and operations in the background, leave in
+memory what a model says that shares no code with the compiler or the emulator (tests/flows).
 
     flows.py [PROGRAMS] [--seed=N] [--jobs=N] [--part=NAME]
 
@@ -49,7 +49,8 @@ def finds_miscompiles(claims, seed, jobs):
     os.environ["WSE_BIN"] = str(seeded_miscompiles.build(defects.ROWS, folder))
     for row in defects.ROWS:
         os.environ["WSE_MISCOMPILE"] = row.name
-        found = check.run(WITHIN, seed, jobs, ways=[("wse2", "-O1"), ("wse2", "-O2")],
+        machine = "wse3" if row.name in defects.OF_WSE3 else "wse2"
+        found = check.run(WITHIN, seed, jobs, ways=[(machine, "-O1"), (machine, "-O2")],
                           stop=lambda total: total.differences)
         claims.at_least(f"{row.name}: differences within {found.programs} programs",
                         len(found.differences), 1)

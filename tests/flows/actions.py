@@ -28,6 +28,8 @@ class StreamOperand:
     text: str
     is_fifo: bool = False
     setting: str = ""             # of each operation on it
+    queue: int = None             # its number
+    is_input: bool = False
 
 
 @dataclass

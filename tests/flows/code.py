@@ -4,6 +4,7 @@ An expression of `kind` (a type of the language, by name) is computed from an En
 changes one.  Integers are Python's, wrapped to their width; floats are numpy's.
 """
 import operator
+import re
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -96,6 +97,10 @@ class Function:
     reads: set                    # names of arrays
     writes: set
 
+    def names(self, variable):
+        return any(re.search(rf"\b{variable}\b", text)
+                   for text in [*self.lines, self.result.text])
+
     def text(self):
         params = ", ".join(f"{n}: {k}" for n, k in self.params)
         return [f"fn {self.name}({params}) {self.result.kind} {{", *self.lines,
@@ -140,7 +145,8 @@ class Coder:
     def __init__(self, rng, arrays, fresh):
         self.rng, self.arrays, self.fresh = rng, arrays, fresh
         self.functions = []
-        self.vectors = self.library = None            # of operands.py and library.py
+        # Of operands.py, library.py and orders.py.
+        self.vectors = self.library = self.orders = None
         self.reads, self.writes = set(), set()        # of the function that is being made
 
     def name(self, stem):
@@ -248,7 +254,7 @@ class Coder:
 
     def statement(self, scope):
         rng = self.rng
-        makers = [(self.declare, 3), (self.assign, 4), (self.call, 2.5)]
+        makers = [(self.declare, 3), (self.assign, 4), (self.call, 2.5), (self.call_between, 1)]
         if scope.depth < 2:
             makers += [(self.branch, 1), (self.loop, 1.5), (self.count_down, 0.5),
                        (self.rotate, 0.7)]
@@ -260,6 +266,8 @@ class Coder:
                 makers += [(self.vectors.map, 1)]
         if self.library:
             makers += [(self.library.statement, 1.5)]
+        if self.orders:
+            makers += [(self.orders.statement, 0.5)]
         maker = rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
         return maker(scope) or self.declare(scope)
 
@@ -281,7 +289,9 @@ class Coder:
             return None
         if arrays and (self.chance(0.5) or not scope.assignable):
             return self.store(scope, rng.choice(arrays))
-        name, kind = rng.choice(scope.assignable)
+        return self.assign_to(scope, *rng.choice(scope.assignable))
+
+    def assign_to(self, scope, name, kind):
         value = self.expression(scope, kind, 2)
 
         def run(env):
@@ -314,9 +324,22 @@ class Coder:
         return function
 
     def call(self, scope):
-        function, name = self.usable_function(scope), self.name("t")
-        if not function:
+        function = self.usable_function(scope)
+        return function and self.call_of(function, scope)
+
+    def call_between(self, scope):
+        """A call between two assignments to a variable that the function names, or None."""
+        function = self.usable_function(scope)
+        named_there = [(n, k) for n, k in scope.assignable if function and function.names(n)]
+        if not named_there:
             return None
+        variable = self.rng.choice(named_there)
+        parts = [self.assign_to(scope, *variable), self.call_of(function, scope),
+                 self.assign_to(scope, *variable)]
+        return Statement(lines_of(parts), lambda env: run_all(parts, env))
+
+    def call_of(self, function, scope):
+        name = self.name("t")
         arguments = [self.expression(scope, k, 1) for _, k in function.params]
         scope.readable.append((name, function.result.kind))
 

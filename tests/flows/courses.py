@@ -145,6 +145,15 @@ class Course:
         """A task has the last wavelet of each step, so it can end the step."""
         return all(not f[-1].word or f[-1].is_task() for f in self.arrived(place))
 
+    @staticmethod
+    def may_be_flushed():
+        """Its tasks and operations may end before what comes behind them has left the queue."""
+        return False
+
+    @staticmethod
+    def is_flushed(way, _step):
+        return way == "send"
+
     def choose_ends(self, rng):
         """Tiles without a data task: in all steps control wavelets end operations, or in all steps
         tasks take them.  For while a tile's channel is open it drops what has no task: this may be

@@ -1,16 +1,17 @@
-"""Output queues that the newer machine empties behind an operation: a handler goes on, and may give
-the queue to another stream."""
+"""Queues that the newer machine empties behind an operation: a handler goes on, and may give an
+output queue to another stream."""
 from flows.code import indented
 
 QUEUES = "tile_config.queue_flush"
 
 
 class Flusher:
-    """streams: those that the tile sends by the queue, each in steps of its own."""
+    """streams: those that the tile sends by the queue, each in steps of its own; or the one that it
+    receives."""
 
-    def __init__(self, tile, streams):
-        self.tile, self.streams = tile, streams
-        self.queue = tile.queue(streams[0], "output")
+    def __init__(self, tile, streams, way="output"):
+        self.tile, self.streams, self.way = tile, streams, way
+        self.queue = tile.queue(streams[0], way)
         self.name = tile.coder.name("emptied")
         self.step = f"{self.name}_step"
         self.turns = []           # (step, stream), if there are several
@@ -31,8 +32,8 @@ class Flusher:
                 f"  @queue_flush({self.queue});", "} else {", *indented(end), "}"]
 
     def write(self):
-        lines = ["const now = tile_config.output_queue_status.get();",
-                 f"@assert(tile_config.output_queue_status.is_empty(now, {self.queue}));",
+        status = f"tile_config.{self.way}_queue_status"
+        lines = [f"@assert({status}.is_empty({status}.get(), {self.queue}));",
                  f"{QUEUES}.exit({self.queue});"]
         for step, end in self.ends.items():
             lines += [f"if ({self.step} == {step}) {{",

@@ -3,13 +3,19 @@
 Public texts settle what these return, but for times: of them the programs compute only whether one
 is later than another one.
 """
+import re
 from dataclasses import dataclass
 
 import numpy
 
 from flows.code import DTYPES, FLOATS, KINDS, Expr, Statement, indented, lines_of, run_all
 
-MODULES = {"here": "<layout>", "math": "<math>", "clock": "<time>"}
+MODULES = {"here": "<layout>", "math": "<math>", "clock": "<time>", "ops": "<dsd_ops>"}
+# Functions of <dsd_ops> by the names of operations without the letter of their type, and how many
+# types they take.
+OPERATIONS = {"mov": ("mov", 1), "fmov": ("mov", 1), "add": ("add", 2), "fadd": ("add", 2),
+              "sub": ("sub", 1), "fsub": ("sub", 1), "fmul": ("mul", 1), "fmax": ("max", 1),
+              "fmac": ("fmac", 2), "fneg": ("neg", 1), "fabs": ("abs", 1)}
 OF_FLOATS = {"abs": numpy.abs, "sign": numpy.sign, "floor": numpy.floor, "ceil": numpy.ceil}
 OF_BOTH = {"max": numpy.maximum, "min": numpy.minimum}
 QUESTIONS = {"isNaN": numpy.isnan, "isInf": numpy.isinf, "isFinite": numpy.isfinite}
@@ -150,6 +156,13 @@ class Library:
                     lambda env: numpy.ldexp(of.value(env), power))
 
     # ---- statements
+
+    def operation(self, name, kind, operands):
+        """The text of a vector operation, whose function may follow from the type."""
+        function, types = OPERATIONS.get(re.sub("(16|32|[hs])$", "", name), (None, 0))
+        if not function or "ops" not in self.modules or self.rng.random() < 0.5:
+            return f"@{name}({', '.join(operands)});"
+        return f"_ = ops.{function}({', '.join([kind] * types + operands)}, .{{}});"
 
     def statement(self, scope):
         """None: no module does for this place.  scope.times: how often it runs in a step at most,

@@ -69,6 +69,14 @@ class Stream:
     def may_have_task(_place):
         return True
 
+    @staticmethod
+    def may_be_flushed():
+        """The input queue of a receiver."""
+        return True
+
+    def is_flushed(self, way, step):
+        return way == "send" or step == max(self.steps)
+
     def push(self, channels, value, _sender):
         for place in self.receivers():
             channels[self.number, place].append(value)

@@ -71,10 +71,10 @@ def teardown_task(tile):
     for opener in tile.openers.values():
         lines.append(f"if (tile_config.teardown.is_pending(pending, {tile.color(opener.course)})) "
                      f"{{ {opener.name}(); }}")
-    flushes = [f"  if (tile_config.queue_flush.is_flushed(emptied, {f.queue})) {{ {f.name}(); }}"
-               for f in tile.all_flushers()]
-    if flushes:
+    for flusher in tile.all_flushers():
+        status = f"{flusher.way[0]}q_status"
         lines += ['if (@is_arch("wse3")) {',
-                  "  const emptied = tile_config.queue_flush.oq_status();", *flushes, "}"]
+                  f"  if (tile_config.queue_flush.is_flushed(tile_config.queue_flush.{status}(), "
+                  f"{flusher.queue})) {{ {flusher.name}(); }}", "}"]
     tile.tasks += [f"task {name}() void {{", *indented(lines), "}"]
     tile.binds.append(f"@bind_local_task({name}, tile_config.teardown.get_task_id());")

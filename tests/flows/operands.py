@@ -296,4 +296,5 @@ class Vectors:
             issued = begin(env)
             for i in range(length):
                 issued.element(env, i, None)
-        return Statement([f"@{name}({', '.join(o.text for o in [dest, *sources])});"], run)
+        texts = [o.text for o in [dest, *sources]]
+        return Statement([self.coder.library.operation(name, kind, texts)], run)

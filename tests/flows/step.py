@@ -40,8 +40,8 @@ class Step(ScriptSteps):
             else:
                 self.actions.append(self.action(stream, way, background))
                 needs_main |= way == "receive" and tile.place in stream.tasks
-            if way == "send" and stream.number in tile.flushers:
-                needs_main |= self.flush_behind(tile.flushers[stream.number])
+            if (stream.number, way) in tile.flushers and stream.is_flushed(way, number):
+                needs_main |= self.flush_behind(tile.flushers[stream.number, way])
         self.narrow()
         if self.chance(0.9) or not self.actions:
             self.actions.append(self.code(self.rng.randrange(2, 8)))
@@ -258,11 +258,25 @@ class Step(ScriptSteps):
                     env.values[turn] = i // piece
                     run_all(body, env)
                 yield True
-        return Action([f"var {dest} = {first};", f"for (@range(u16, {turns})) |{turn}| {{",
-                       f"  @{op}({', '.join([dest, *(s.text for s in sources)])});",
-                       *indented(lines_of(body)),
-                       f"  {dest} = @increment_dsd_offset({dest}, {stride * piece}, {kind});",
-                       "}"], run)
+        lines, texts, after = self.moving(first, dest, f"{stride * piece}, {kind}",
+                                          [s.text for s in sources])
+        return Action([*lines, f"for (@range(u16, {turns})) |{turn}| {{",
+                       f"  @{op}({', '.join(texts)});", *indented(lines_of(body)),
+                       *indented(after), "}"], run)
+
+    def moving(self, first, dest, offset, sources):
+        """The descriptor `first` goes on with each turn, where it is the destination and where the
+        sources name it `dest`: (lines before the turns, the operands, lines behind each operation).
+        A variable is moved on; registers do it themselves."""
+        if self.registers == MOST_REGISTERS or self.chance(0.5):
+            return ([f"var {dest} = {first};"], [dest, *sources],
+                    [f"{dest} = @increment_dsd_offset({dest}, {offset});"])
+        self.registers += 1
+        names = {file: f"@get_dsr({file}, {self.registers})" for file in ("dsr_dest", "dsr_src0")}
+        used = ["dsr_dest"] + ["dsr_src0"] * (dest in sources)
+        return ([f"@load_to_dsr({names[file]}, {first}, .{{ .save_address = true }});"
+                 for file in used],
+                [names["dsr_dest"], *(names["dsr_src0"] if s == dest else s for s in sources)], [])
 
     def one_of_two(self, action, other):
         """One operation on the stream or another one, by a condition."""
@@ -276,21 +290,22 @@ class Step(ScriptSteps):
     # ---- operations
 
     def incoming(self, stream, length):
-        return StreamOperand(self.descriptor(
-            "fabin", stream, f".extent = {length}, .input_queue = "
-                             f"{self.tile.queue(stream, 'input')}"))
+        text = self.descriptor("fabin", stream, f".extent = {length}, .input_queue = "
+                                                f"{self.tile.queue(stream, 'input')}")
+        return StreamOperand(text, queue=self.tile.queues[stream.number, "input"], is_input=True)
 
     def outgoing(self, stream, length, more="", setting=""):
         text = self.descriptor("fabout", stream, f".extent = {length}, .output_queue = "
                                                  f"{self.tile.queue(stream, 'output')}{more}")
-        return StreamOperand(text, setting=setting)
+        return StreamOperand(text, setting=setting,
+                             queue=self.tile.queues[stream.number, "output"])
 
     def descriptor(self, way, stream, fields):
         """In release 2, those of the newer machine take the color from the queue."""
-        full = f".{{ .fabric_color = {self.tile.color(stream)}, {fields} }}"
-        if self.tile.program.is_new:
-            full = f'if (@is_arch("wse3")) .{{ {fields} }} else {full}'
-        return self.vectors.keep(f"@get_dsd({way}_dsd, {full})")
+        older = f".fabric_color = {self.tile.color(stream)}, {fields}"
+        newer = fields if self.tile.program.is_new else older
+        text = self.tile.orders.descriptor(older, newer)
+        return self.vectors.keep(f"@get_dsd({way}_dsd, {text})")
 
     def in_foreground(self, name, operands, run):
         """operands: the destination and the sources."""
@@ -306,12 +321,14 @@ class Step(ScriptSteps):
 
     def lines_with(self, name, operands, register, settings):
         """The operation with these settings and those of its operands."""
-        own = [o.setting for o in operands if isinstance(o, StreamOperand) and o.setting]
-        loads, texts = self.loaded(operands, register,
-                                   f".{{ {', '.join(settings)} }}" if settings else "")
-        if settings + own:
-            texts = [*texts, f".{{ {', '.join(settings + own)} }}"]
-        return [*loads, f"@{name}({', '.join(texts)});"]
+        found = settings + [o.setting for o in operands
+                            if isinstance(o, StreamOperand) and o.setting]
+        text = f".{{ {', '.join(found)} }}"
+        if settings:
+            text = self.tile.orders.settings(found, operands)
+        # Operands with settings of their own have no registers, so these are all of the load.
+        loads, texts = self.loaded(operands, register, text if settings else "")
+        return [*loads, f"@{name}({', '.join([*texts, text] if found else texts)});"]
 
     def take_register(self, operands):
         """The number of explicit registers for the descriptors, or None.  They take descriptors of

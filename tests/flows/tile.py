@@ -9,6 +9,7 @@ from flows.flushers import Flusher, share_queues
 from flows.library import Library
 from flows.network import LINK_COLORS
 from flows.openers import EXIT, Opener, teardown_task
+from flows.orders import Orders
 from flows.operands import Vectors
 from flows.routers import Unfit
 from flows.step import Step
@@ -32,12 +33,17 @@ class Tile:
         taken |= set(LINK_IDS) if program.by_link else set()
         self.ids = [i for i in range(FIRST_ID, END_ID) if i not in taken]
         r.shuffle(self.ids)
+        self.local_ids = list(self.ids)
         self.tasks, self.binds, self.declarations = [], [], []
         self.takers = {}                              # by number of the stream
         self.is_machine = r.random() < 0.3            # one task, with a state
         self.begin_values()
         self.coder = Coder(r, program.arrays, itertools.count())
         self.library = self.coder.library = Library(r, self.coder, place, program.rounds)
+        link = range(LINK_QUEUES if program.by_link else 0)
+        self.orders = Orders(self, [*link, *sorted(set(self.queues.values()))])
+        if not program.careless:
+            self.coder.orders = self.orders
         self.vectors = Vectors(r, self.coder, program.lengths)
         for _ in range(r.randrange(4)):
             self.vectors.make_variable(self.env)
@@ -75,13 +81,18 @@ class Tile:
         self.queues.update({(s.number, "input"): q for s, q in zip(self.received, inputs)})
 
     def make_flushers(self):
-        """By number of the stream."""
+        """By number of the stream and what the tile does with it."""
         self.flushers = {}
+        if self.program.careless:
+            return
         for streams in self.senders:
-            may_flush = not self.program.careless and self.rng.random() < 0.15
-            if len(streams) > 1 or may_flush:
+            if len(streams) > 1 or self.rng.random() < 0.15:
                 flusher = Flusher(self, streams)
-                self.flushers.update((s.number, flusher) for s in streams)
+                self.flushers.update(((s.number, "send"), flusher) for s in streams)
+        for stream in self.received:
+            # Behind the last step only: in others the queue may have what the next one takes.
+            if self.program.rounds == 1 and stream.may_be_flushed() and self.rng.random() < 0.3:
+                self.flushers[stream.number, "receive"] = Flusher(self, [stream], "input")
 
     def all_flushers(self):
         return list({f.name: f for f in self.flushers.values()}.values())
@@ -273,7 +284,7 @@ class Tile:
             lines += ["param memcpy_params;",
                       'const link = @import_module("<memcpy/memcpy>", memcpy_params);']
         lines += self.library.text()
-        if self.openers or self.closed or self.flushers:
+        if self.openers or self.closed or self.flushers or self.orders.is_on:
             lines.append('const tile_config = @import_module("<tile_config>");')
         if self.sends_words():
             lines.append('const control = @import_module("<control>");')
@@ -288,7 +299,8 @@ class Tile:
         lines += ["var round: u16 = 0;", *self.declarations, *self.vectors.globals]
         lines += [line for f in self.coder.functions for line in f.text()]
         lines += [*self.tasks, "comptime {"]
-        lines += indented(self.queues_text() + self.routes_text() + self.binds)
+        lines += indented(self.queues_text() + self.routes_text() + self.binds +
+                          self.orders.binds())
         lines += [f'  @export_symbol(at_{a.name}, "{a.name}");' for a in arrays]
         lines += [f'  @export_symbol({self.shown(n)}, "{n}");' for n, _ in scalars]
         return "\n".join(lines + ["}"]) + "\n"
@@ -296,9 +308,10 @@ class Tile:
     def queues_text(self):
         """The newer machine needs all of them, the older one none but those that explicit
         registers use."""
-        inputs = [f"@initialize_queue({self.queue(s, 'input')}, .{{ .color = {self.color(s)} }});"
-                  for s in self.received]
-        first = [self.flushers[s[0].number].first() if len(s) > 1 else s[0] for s in self.senders]
+        inputs = [f"@initialize_queue({self.queue(s, 'input')}, "
+                  f"{self.orders.queue(self.color(s))});" for s in self.received]
+        first = [self.flushers[s[0].number, "send"].first() if len(s) > 1 else s[0]
+                 for s in self.senders]
         outputs = [f"@initialize_queue({self.queue(s, 'output')}, "
                    f".{{ .color = {self.color(s)} }});" for s in first]
         newer = outputs if self.program.initializes else inputs + outputs
