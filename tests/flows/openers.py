@@ -18,10 +18,11 @@ class Opener:
         tile.declarations += [f"var {n}: u16 = 0;" for n in (self.seen, self.wanted, self.step)]
 
     def add(self, step, count, end):
-        """Returns what the step waits by: so many calls, of which some may have been."""
+        """Returns what the step waits by: so many calls.  Some may have been, and some of later
+        steps, too, if their wavelets have not waited for this tile."""
         self.ends[step] = end
         return [f"{self.step} = {step};", f"{self.wanted} += {count};",
-                f"if ({self.seen} == {self.wanted}) {{", *indented(end), "}"]
+                f"if ({self.seen} >= {self.wanted}) {{", *indented(end), "}"]
 
     def write(self):
         tile, color = self.tile, self.tile.color(self.course)
