@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Random programs of several tiles, with tasks, streams, control wavelets, switches, filters, stopped
 colors, flushed queues, calls of the library, launches and operations in the background, leave in
-memory what a model says that shares no code with the compiler or the emulator (tests/flows).
+memory what a model says that shares no code with the compiler or the emulator (tests/flows).  Some
+runs stop on their way and go on from their state.
 
     flows.py [PROGRAMS] [--seed=N] [--jobs=N] [--part=NAME]
 

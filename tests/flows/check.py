@@ -5,6 +5,7 @@
 """
 import argparse
 import concurrent.futures
+import random
 import re
 import shutil
 import sys
@@ -31,7 +32,9 @@ WAYS = [(arch, level) for arch in MACHINES for level in LEVELS]
 ALL_CHECKS = ["--check=strict,memory,tasks,lengths,order", "--check-reads", "--check-left"]
 OPTIONS = ([], ["--threads=3"], ALL_CHECKS, ["--engine=reference"],
            [*ALL_CHECKS, "--engine=reference"])
-MOST_CYCLES = 3_000_000
+MOST_CYCLES, LIMIT_CODE = 3_000_000, 4
+MOST_STOPS, IN_PARTS = 3, 0.3     # so many of the runs stop on their way
+ENGINES = ([], ["--threads=2"], ["--engine=reference"])
 RECORD = "debug.debug_trace_buffer"
 
 
@@ -103,7 +106,27 @@ def copy_in(program, array, by_place, file):
     return f"--h2d={array.name}{everywhere(program)}={file}"
 
 
-def differing(program, expected, image, folder, options):
+def run_in_parts(image, actions, options, stops, state):
+    """Stops at these cycles, and goes on from its state, with any engine."""
+    going_on = []
+    for stop, engine in stops:
+        checks = [o for o in options if o.startswith("--check")]
+        ran = harness.emu(image, *actions, *checks, *engine, *going_on, f"--max-cycles={stop}",
+                          f"--save-state={state}", expect=None)
+        if ran.code != LIMIT_CODE:
+            break                                     # the whole run says what there is to say
+        going_on = [f"--load-state={state}"]
+    return harness.emu(image, *actions, *options, *going_on, f"--max-cycles={MOST_CYCLES}")
+
+
+def random_stops(rng):
+    """Most runs take hundreds or thousands of cycles."""
+    count = rng.randrange(1, MOST_STOPS + 1) if rng.random() < IN_PARTS else 0
+    return [(cycle, rng.choice(ENGINES))
+            for cycle in sorted(int(10 ** rng.uniform(1, 4)) for _ in range(count))]
+
+
+def differing(program, expected, image, folder, options, stops=()):
     """What is not as expected: texts; what the emulator wrote to stderr."""
     actions, copies = [] if program.launches else ["--run"], []
     for number, launch in enumerate(program.launches):
@@ -118,9 +141,9 @@ def differing(program, expected, image, folder, options):
     last += [Copy(n, k, 1, folder / f"{n}.npy", {p: [e.values[n]] for p, e in expected.items()})
              for n, k in program.globals]
     recording = [place for place, tile in program.tiles.items() if tile.library.records]
-    ran = harness.emu(image, *actions, *(c.action(program) for c in last),
-                      *(f"--print={RECORD}@{x},{y},1,1" for x, y in recording),
-                      f"--max-cycles={MOST_CYCLES}", *options)
+    actions += [*(c.action(program) for c in last),
+                *(f"--print={RECORD}@{x},{y},1,1" for x, y in recording)]
+    ran = run_in_parts(image, actions, options, stops, folder / "p.state")
     wrong = [text for c in copies + last for text in c.differing(program)]
     wrong += [text for place in recording
               for text in differing_records(place, expected[place].records, ran.out)]
@@ -172,21 +195,22 @@ def check(seed, ways=WAYS):
     program = make(seed)
     with numpy.errstate(all="ignore"):
         expected = program.expected()
-    found = Found(programs=1, counts=contents(program))
+    found, rng = Found(programs=1, counts=contents(program)), random.Random(f"ways {seed}")
     folder = Path(tempfile.mkdtemp(prefix="flows-"))
     try:
         layout, image = write(program, folder), folder / "p.bin"
         # Each program gives the ways other options.
         for number, (arch, level) in enumerate(ways, seed):
-            options = OPTIONS[number % len(OPTIONS)]
+            options, stops = OPTIONS[number % len(OPTIONS)], random_stops(rng)
+            found.counts["runs in parts"] += bool(stops)
             try:
                 harness.cslc(layout, "-o", image, f"--arch={arch}", level, *program.options())
-                wrong, _ = differing(program, expected, image, folder, options)
+                wrong, _ = differing(program, expected, image, folder, options, stops)
             except AssertionError as failed:
                 wrong = [without_command(str(failed))[:3000]]
             found.runs += 1
             if wrong:
-                way = " ".join([arch, level, *options])
+                way = " ".join([arch, level, *options, *(f"stop {c} {e}" for c, e in stops)])
                 found.differences.append(f"seed {seed} {way}: " + "; ".join(wrong[:5]))
     finally:
         shutil.rmtree(folder)
