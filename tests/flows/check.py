@@ -34,6 +34,7 @@ OPTIONS = ([], ["--threads=3"], ALL_CHECKS, ["--engine=reference"],
            [*ALL_CHECKS, "--engine=reference"])
 MOST_CYCLES, LIMIT_CODE = 3_000_000, 4
 MOST_STOPS, IN_PARTS = 3, 0.3     # so many of the runs stop on their way
+CHECK_INDICES = 0.2               # of the images; no index leaves its dimension
 ENGINES = ([], ["--threads=2"], ["--engine=reference"])
 RECORD = "debug.debug_trace_buffer"
 
@@ -203,14 +204,17 @@ def check(seed, ways=WAYS):
         for number, (arch, level) in enumerate(ways, seed):
             options, stops = OPTIONS[number % len(OPTIONS)], random_stops(rng)
             found.counts["runs in parts"] += bool(stops)
+            indices = ["--check-indices"] if rng.random() < CHECK_INDICES else []
             try:
-                harness.cslc(layout, "-o", image, f"--arch={arch}", level, *program.options())
+                harness.cslc(layout, "-o", image, f"--arch={arch}", level, *indices,
+                             *program.options())
                 wrong, _ = differing(program, expected, image, folder, options, stops)
             except AssertionError as failed:
                 wrong = [without_command(str(failed))[:3000]]
             found.runs += 1
             if wrong:
-                way = " ".join([arch, level, *options, *(f"stop {c} {e}" for c, e in stops)])
+                way = " ".join([arch, level, *indices, *options,
+                                *(f"stop {c} {e}" for c, e in stops)])
                 found.differences.append(f"seed {seed} {way}: " + "; ".join(wrong[:5]))
     finally:
         shutil.rmtree(folder)

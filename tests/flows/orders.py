@@ -9,14 +9,14 @@ MICROTHREADS = 8
 
 
 class Orders:
-    """Of a tile; queues: numbers that the link to the host or streams use."""
+    """queues: numbers of the tile's queues that the link to the host or streams use."""
 
     def __init__(self, tile, queues):
         self.tile, self.rng = tile, tile.rng
         self.is_on = self.rng.random() < 0.5
         free = [n for n in range(MICROTHREADS) if n not in queues]
         self.rng.shuffle(free)
-        # Of the operations that would have the number of the queue.
+        # By queue, for the operations that would have its number.
         self.microthreads = {q: free.pop() if free and self.rng.random() < 0.6 else q
                              for q in queues}
 

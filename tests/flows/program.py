@@ -12,7 +12,8 @@ from flows.launches import make_launches
 from flows.network import Network
 from flows.tile import Tile
 
-SHAPES = ((1, 1), (2, 1), (2, 1), (3, 1), (1, 3), (2, 2), (2, 2), (3, 2), (2, 3))
+SHAPES = ((1, 1), (2, 1), (2, 1), (3, 1), (1, 3), (2, 2), (2, 2), (3, 2), (2, 3),
+          (5, 1), (1, 4))
 MOST_STEPS, MOST_ROUNDS, MOST_LENGTH = 4, 3, 24
 
 

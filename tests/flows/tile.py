@@ -29,17 +29,25 @@ class Tile:
         self.params = {f"color_{s.number}": f"@get_color({s.color})" for s in network.all()
                        if place in s.nodes and r.random() < 0.5}
         self.choose_queues()
-        taken = {s.color for s in network.all()}
-        taken |= set(LINK_IDS) if program.by_link else set()
-        self.ids = [i for i in range(FIRST_ID, END_ID) if i not in taken]
-        r.shuffle(self.ids)
-        self.local_ids = list(self.ids)
+        self.choose_ids()
         self.tasks, self.binds, self.declarations = [], [], []
         self.takers = {}                              # by number of the stream
         self.is_machine = r.random() < 0.3            # one task, with a state
         self.begin_values()
+        self.make_coder()
+        self.make_handlers()
+        for _ in range(r.randrange(5)):
+            self.coder.make_function(program.globals + program.params, program.globals)
+        self.steps = [Step(self, k) for k in range(program.steps)]
+        self.join_steps()
+        self.write_handlers()
+        if r.random() < 0.3 and any("@bind_control_task" in line for line in self.binds):
+            self.binds.append('if (@is_arch("wse3")) @set_control_task_table();')
+
+    def make_coder(self):
+        r, program = self.rng, self.program
         self.coder = Coder(r, program.arrays, itertools.count())
-        self.library = self.coder.library = Library(r, self.coder, place, program.rounds)
+        self.library = self.coder.library = Library(r, self.coder, self.place, program.rounds)
         link = range(LINK_QUEUES if program.by_link else 0)
         self.orders = Orders(self, [*link, *sorted(set(self.queues.values()))])
         if not program.careless:
@@ -48,24 +56,14 @@ class Tile:
         for _ in range(r.randrange(4)):
             self.vectors.make_variable(self.env)
         self.coder.vectors = self.vectors
-        self.openers = {c.number: Opener(self, c) for c in network.courses
-                        if any(c.is_torn(place, k) for k in c.scripts)}
-        self.make_flushers()
-        self.has_teardown_task = bool(self.openers or self.flushers) and r.random() < 0.3
-        self.closed = [s for s in network.all() if place in s.nodes and
-                       s.number not in self.openers and r.random() < 0.08]
-        for stream in self.closed:
-            stream.nodes[place].is_closed = True
-        for _ in range(r.randrange(5)):
-            self.coder.make_function(program.globals + program.params, program.globals)
-        self.steps = [Step(self, k) for k in range(program.steps)]
-        self.join_steps()
-        for part in [*self.takers.values(), *self.openers.values(), *self.all_flushers()]:
-            part.write()
-        if self.has_teardown_task:
-            teardown_task(self)
-        if r.random() < 0.3 and any("@bind_control_task" in line for line in self.binds):
-            self.binds.append('if (@is_arch("wse3")) @set_control_task_table();')
+
+    def choose_ids(self):
+        """Of local tasks."""
+        taken = {s.color for s in self.program.network.all()}
+        taken |= set(LINK_IDS) if self.program.by_link else set()
+        self.ids = [i for i in range(FIRST_ID, END_ID) if i not in taken]
+        self.rng.shuffle(self.ids)
+        self.local_ids = list(self.ids)
 
     def choose_queues(self):
         """A microthread has the number of a queue, so no two queues of the tile share one; streams
@@ -79,23 +77,6 @@ class Tile:
         self.queues = {(s.number, "output"): q
                        for group, q in zip(self.senders, outputs) for s in group}
         self.queues.update({(s.number, "input"): q for s, q in zip(self.received, inputs)})
-
-    def make_flushers(self):
-        """By number of the stream and what the tile does with it."""
-        self.flushers = {}
-        if self.program.careless:
-            return
-        for streams in self.senders:
-            if len(streams) > 1 or self.rng.random() < 0.15:
-                flusher = Flusher(self, streams)
-                self.flushers.update(((s.number, "send"), flusher) for s in streams)
-        for stream in self.received:
-            # Behind the last step only: in others the queue may have what the next one takes.
-            if self.program.rounds == 1 and stream.may_be_flushed() and self.rng.random() < 0.3:
-                self.flushers[stream.number, "receive"] = Flusher(self, [stream], "input")
-
-    def all_flushers(self):
-        return list({f.name: f for f in self.flushers.values()}.values())
 
     def begin_values(self):
         program = self.program
@@ -123,6 +104,46 @@ class Tile:
         """What a block names: the id that the channel's data task would have."""
         return (f'if (@is_arch("wse3")) @get_data_task_id({self.queue(stream, "input")}) '
                 f"else @get_data_task_id({self.color(stream)})")
+
+    # ---- what the teardown task does
+
+    def make_handlers(self):
+        """And the colors that begin suspended."""
+        courses, streams = self.program.network.courses, self.program.network.all()
+        self.openers = {c.number: Opener(self, c) for c in courses
+                        if any(c.is_torn(self.place, k) for k in c.scripts)}
+        self.make_flushers()
+        has_handlers = bool(self.openers or self.flushers)
+        self.has_teardown_task = has_handlers and self.rng.random() < 0.3
+        self.closed = [s for s in streams if self.place in s.nodes and
+                       s.number not in self.openers and self.rng.random() < 0.08]
+        for stream in self.closed:
+            stream.nodes[self.place].is_closed = True
+
+    def write_handlers(self):
+        """And the tasks that take streams."""
+        for part in [*self.takers.values(), *self.openers.values(), *self.all_flushers()]:
+            part.write()
+        if self.has_teardown_task:
+            teardown_task(self)
+
+    def make_flushers(self):
+        """By number of the stream and what the tile does with it."""
+        self.flushers = {}
+        if self.program.careless:
+            return
+        for streams in self.senders:
+            # One task hears of all queues and stopped colors.
+            if len(streams) > 1 or self.rng.random() < (0.5 if self.openers else 0.15):
+                flusher = Flusher(self, streams)
+                self.flushers.update(((s.number, "send"), flusher) for s in streams)
+        for stream in self.received:
+            # Behind the last step only: in others the queue may have what the next one takes.
+            if self.program.rounds == 1 and stream.may_be_flushed() and self.rng.random() < 0.3:
+                self.flushers[stream.number, "receive"] = Flusher(self, [stream], "input")
+
+    def all_flushers(self):
+        return list({f.name: f for f in self.flushers.values()}.values())
 
     # ---- tasks
 
