@@ -88,6 +88,18 @@ def test_the_code_is_the_same_without_debug_information(tmp_path, level):
     assert asm[0] == asm[1]
 
 
+def test_a_side_at_compile_time_prints_once(tmp_path):
+    (tmp_path / "pe.csl").write_text("")
+    (tmp_path / "layout.csl").write_text("""
+fn after(n: i16) i16 {
+  @comptime_print("after", n);
+  return n + 1;
+}
+""" + LAYOUT.replace("{", "{ @comptime_assert(after(2) == 4);", 1))
+    said = harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path, expect=1).err
+    assert said.count("print: after 2") == 1 and "note: where after(2) = 3" in said
+
+
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
 def test_an_index_that_leaves_its_dimension_is_shown(tmp_path, level):
     assert report(tmp_path, "table[k] = 1;", level, "wse3", "--check-indices") == "k = -3"

@@ -563,13 +563,17 @@ static const char *with_side(Sema *s, const char *text, const Node *side)
                       value_text(s->pool, s->arena, value));
 }
 
-/* The sides are evaluated again: they have no effect on an assertion that has failed. */
+/* The sides are evaluated again, and what they print is not. */
 static void note_values(Sema *s, const Node *condition)
 {
   if (node_kind(condition) != ND_BINARY || !binary_op_is_comparison(node_binary(condition)->op))
     return;
+  size_t mark = diags_mark(s->diags);
+  s->own->is_repeated = true;
   const char *text = with_side(s, "", node_binary(condition)->left);
   text = with_side(s, text, node_binary(condition)->right);
+  s->own->is_repeated = false;
+  diags_rewind(s->diags, mark);
   if (*text)
     diag_assertion_values(s->diags, condition->span, text);
 }
@@ -649,6 +653,7 @@ Operand builtin_comptime_print(Sema *s, const NodeBuiltinCall *call, Span at, Po
                                              : value_text(s->pool, s->arena, value);
     text = arena_printf(s->arena, "%s%s%s", text, i ? " " : "", part);
   }
-  fprintf(stderr, "%s:%u:%u: print: %s\n", loc.path, loc.line, loc.column, text);
+  if (!s->own->is_repeated)
+    fprintf(stderr, "%s:%u:%u: print: %s\n", loc.path, loc.line, loc.column, text);
   return operand_void();
 }

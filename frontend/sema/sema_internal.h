@@ -116,6 +116,7 @@ typedef struct SemaPrivate {
   PairMap call_places;    /* function and constant arguments -> one of calls_kept */
   void *outer;            /* the evaluation that this one stands in, for context.c */
   Comparison compared;    /* the last one that was emitted */
+  bool is_repeated;       /* what is evaluated was so before: it prints nothing */
   Local *locals;          /* stb_ds */
   uint32_t *newest;       /* stb_ds, by StrId.raw: place + 1 of the last local of the name, or 0 */
   Memo **memos;           /* by module; each by node index, NULL until needed */
