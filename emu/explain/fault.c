@@ -182,7 +182,8 @@ static const char *help_text(const Program *program, FaultKind kind)
   case FAULT_NO_COLOR_CONFIG:
     if (program->image->is_of_script)
       return script_route_help;
-    return "give this tile a @set_color_config for the color, or do not route the color here";
+    return "give this tile a @set_color_config for the color, or do not route the color here; with "
+           "--check=warn the wavelet waits";
   case FAULT_LEAVES_FABRIC:
     if (program->image->is_of_script)
       return script_route_help;
@@ -221,7 +222,7 @@ static const char *help_text(const Program *program, FaultKind kind)
     return "wait until the operation is done: go on in a task that it activates";
   case FAULT_MICROTHREAD_BUSY:
     return "start the second operation from the first one's .activate, or give it another queue "
-           "or, on wse3, another .ut_id";
+           "or, on wse3, another .ut_id; with --check=warn it waits for the first one";
   case FAULT_STACK:
     return "functions call each other too deep, or too little memory is left";
   case FAULT_QUEUE:
