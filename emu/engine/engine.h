@@ -337,10 +337,11 @@ typedef struct {
   InspectWavelet head;          /* count > 0 */
 } InspectQueue;
 typedef struct {
+  InspectWavelet head;          /* count > 0 */
+  SwitchMove moved;             /* of a color with switches in the layout */
   bool configured, suspended;
   uint8_t count;                /* wavelets in the router's slots */
-  Port head_from;
-  InspectWavelet head;          /* count > 0 */
+  uint8_t head_from;            /* Port */
   PortMask rx, tx;              /* of the current positions */
   uint8_t position;
 } InspectColor;
@@ -517,6 +518,7 @@ typedef struct {
   bool configured;              /* else the rest is not there */
   bool suspended, rewritten;    /* rewritten: `own` */
   uint8_t rx, tx;               /* positions */
+  SwitchMove moved;
   FilterState filter;
   RouterConfig own;
   unsigned n;

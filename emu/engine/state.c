@@ -62,12 +62,30 @@ static void queues_get(StateQueue queues[MAX_QUEUES], const Program *program, bo
   }
 }
 
+/* Without the padding. */
+static void move_put(const SwitchMove *moved, unsigned char **bytes)
+{
+  const uint8_t small[] = {moved->cycle_high, moved->mover, moved->from};
+  state_put(bytes, small, sizeof small);
+  state_put(bytes, &moved->cycle_low, sizeof moved->cycle_low);
+}
+
+static void move_get(SwitchMove *moved, StateReader *in)
+{
+  uint8_t small[3];
+  state_get(in, small, sizeof small);
+  state_get(in, &moved->cycle_low, sizeof moved->cycle_low);
+  moved->cycle_high = small[0], moved->mover = small[1], moved->from = small[2];
+  in->bad |= moved->mover > MOVED_BY_ADVANCE || moved->from >= PORT_COUNT;
+}
+
 static void color_put(const StateColor *c, unsigned char **bytes)
 {
   const bool flags[] = {c->configured, c->suspended, c->rewritten};
   const uint8_t positions[] = {c->rx, c->tx};
   state_put(bytes, flags, sizeof flags);
   state_put(bytes, positions, sizeof positions);
+  move_put(&c->moved, bytes);
   state_put(bytes, &c->filter, sizeof c->filter);
   if (c->rewritten)
     state_put(bytes, &c->own, sizeof c->own);
@@ -80,6 +98,7 @@ static void color_get(StateColor *c, StateReader *in)
   uint8_t positions[2];
   state_get(in, flags, sizeof flags);
   state_get(in, positions, sizeof positions);
+  move_get(&c->moved, in);
   state_get(in, &c->filter, sizeof c->filter);
   c->configured = flags[0], c->suspended = flags[1], c->rewritten = flags[2];
   c->rx = positions[0], c->tx = positions[1];

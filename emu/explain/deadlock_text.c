@@ -2,6 +2,7 @@
 #include "emu/explain/explain_internal.h"
 #include "emu/explain/deadlock.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -42,6 +43,28 @@ static void print_origins(Report *r, Unit end)
   }
 }
 
+/* How the switch came to stand as it does. */
+static void print_switch_move(const Report *r, uint32_t tile, unsigned color,
+                              const InspectColor *state)
+{
+  const ImageColorConfig *config = program_color(r->program, tile, color);
+  const SwitchMove *moved = &state->moved;
+  if (!config || !switch_is_there(config))
+    return;
+  if (moved->mover == MOVED_NEVER) {
+    fprintf(r->out, "; no control wavelet has moved it since the start");
+    return;
+  }
+  fprintf(r->out, moved->mover == MOVED_BY_ADVANCE
+                      ? "; last moved by the end of an operation with .advance_switch"
+                      : "; last moved by a control wavelet");
+  if (r->anonymous)
+    return;
+  if (moved->mover == MOVED_BY_COMMAND)
+    fprintf(r->out, " from %s", port_name((Port)moved->from));
+  fprintf(r->out, " in cycle %" PRIu64, switch_move_cycle(*moved));
+}
+
 /* "P1.0's router takes color 3 from NORTH only (to RAMP, switch position 0)", or the other side. */
 static void print_route(Report *r, Unit end, bool inputs, const char *what)
 {
@@ -68,6 +91,7 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
     print_ports(r, opened);
   }
   fprintf(r->out, ")");
+  print_switch_move(r, end.tile, end.index, state);
   if (!inputs)
     print_origins(r, end);
 }

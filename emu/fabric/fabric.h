@@ -26,6 +26,25 @@ void router_config_write(uint16_t base, uint16_t value, RouterConfig *own, Route
 
 /* ---- switch.c: switches and filters of colors ------------------------------------------------ */
 
+/* Has the layout given the color more positions than the first? */
+bool switch_is_there(const ImageColorConfig *config);
+/* What has last moved a switch, for reports: a control wavelet, or the end of an operation with
+ * .advance_switch, whose last wavelet has come by the ramp. */
+typedef enum { MOVED_NEVER, MOVED_BY_COMMAND, MOVED_BY_ADVANCE } SwitchMover;
+typedef struct {
+  uint32_t cycle_low;           /* small, as there is one per color and tile: see the next two */
+  uint8_t cycle_high, mover, from;
+} SwitchMove;
+enum { SWITCH_CYCLE_BITS = 32 };
+static inline uint64_t switch_move_cycle(SwitchMove m)
+{
+  return (uint64_t)m.cycle_high << SWITCH_CYCLE_BITS | m.cycle_low;
+}
+static inline SwitchMove switch_move(uint64_t cycle, SwitchMover mover, unsigned from)
+{
+  return (SwitchMove){(uint32_t)cycle, (uint8_t)(cycle >> SWITCH_CYCLE_BITS), (uint8_t)mover,
+                      (uint8_t)from};
+}
 unsigned switch_advanced(const ImageColorConfig *config, unsigned position);
 /* The inputs that are open when a wavelet in the router's slots has been carried out, *position
  * being its place then.  What follows a command must not slip in through an input that the command

@@ -5,6 +5,14 @@ enum { INDEX_SHIFT = 16 };
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
+bool switch_is_there(const ImageColorConfig *config)
+{
+  bool any = false;
+  for (unsigned k = 1; k < MAX_SWITCH_POSITIONS; k++)
+    any |= config->positions[k].valid;
+  return any;
+}
+
 unsigned switch_advanced(const ImageColorConfig *config, unsigned position)
 {
   if (position + 1 < MAX_SWITCH_POSITIONS && config->positions[position + 1].valid)

@@ -35,6 +35,7 @@ static void make_sets(FastEngine *e)
       set->color_of[set->n] = color;
       set->config[set->n++] = by_color[color];
       set->filters |= by_color[color]->filter.kind != FILTER_NONE;
+      set->switches |= switch_is_there(by_color[color]);
       set->swaps |= by_color[color]->swap_x || by_color[color]->swap_y;
     }
   }

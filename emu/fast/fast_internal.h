@@ -84,7 +84,7 @@ enum {
 /* What all tiles with the same configuration of colors share. */
 typedef struct {
   uint8_t n;
-  bool swaps, filters;          /* some color has one */
+  bool swaps, filters, switches;        /* some color has one */
   uint8_t slot_of[MAX_COLORS], color_of[MAX_COLORS];
   const ImageColorConfig *config[MAX_COLORS];   /* by slot */
 } FastSet;
@@ -116,7 +116,8 @@ typedef struct {
   uint8_t ahead, in_color, in_slot, out_slot, tries, late, relays;
 } FastPlain;
 
-enum { STREAM_STORES = 16 };    /* most elements ahead of their cycle that a stream stores */
+/* Most elements ahead of their cycle that a stream stores; what a piece of work takes. */
+enum { STREAM_STORES = 16, AHEAD_WORDS = 46 };
 typedef struct {
   FastPlain plain;              /* if the thread says so */
   VecRun run;
@@ -125,7 +126,6 @@ typedef struct {
 
 /* Pieces of one size: a running operation, and what the main thread has done ahead of its cycle
  * (ahead.c). */
-enum { AHEAD_WORDS = 46 };
 typedef union { FastRun run; uint64_t ahead[AHEAD_WORDS]; } FastWork;
 
 typedef struct FastTile FastTile;
@@ -164,7 +164,7 @@ typedef struct { struct FastAccesses *accesses; RouterConfig *config[]; } FastOw
  * its queues. */
 struct FastTile {
   _Alignas(64) const FastSet *set;     /* NULL: never touched */
-  FastColor *colors;            /* by slot; behind them the filters, if `set` says so */
+  FastColor *colors;            /* by slot; behind them moves and filters, if `set` says so */
   FastBridge *in, *out;         /* of the only operation; NULL: its wavelets go by the router */
   uint32_t occupied;            /* colors with wavelets, a bit for each slot */
   /* queues with wavelets; input queues that may hold a control wavelet */

@@ -31,6 +31,8 @@ static void inspect_color(const FastTile *t, unsigned slot, uint64_t now, Inspec
   out->suspended = c->route & ROUTE_SUSPENDED;
   out->count = (uint8_t)color_count(c);
   out->position = (uint8_t)color_tx_position(c);
+  if (t->set->switches)
+    out->moved = color_moves(t)[slot];
   out->rx = config->positions[color_rx_position(c)].rx;
   out->tx = config->positions[color_tx_position(c)].tx;
   if (out->count) {

@@ -470,14 +470,19 @@ static RARE void routes_event(Visit *v, uint8_t color, unsigned position)
   turn_record(&v->turn, switch_sink(v), event);
 }
 
-static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to)
+static void switch_event(Visit *v, uint8_t color, unsigned from, unsigned to, SwitchMove moved)
 {
-  if (from == to || !switch_sink(v))
+  unsigned slot = v->tile->set->slot_of[color];
+  if (from == to)
+    return;
+  if (switch_is_there(v->tile->set->config[slot]))
+    color_moves(v->tile)[slot] = moved;
+  if (!switch_sink(v))
     return;
   TraceEvent event = {.kind = EV_SWITCH, .color = color, .old_position = (uint8_t)from,
                       .new_position = (uint8_t)to};
   turn_record(&v->turn, switch_sink(v), event);
-  if (v->tile->own && v->tile->own->config[v->tile->set->slot_of[color]])
+  if (v->tile->own && v->tile->own->config[slot])
     routes_event(v, color, to);
 }
 
@@ -578,7 +583,8 @@ static RARE void move_any(Visit *v, RouterTurn *r, FastColor *c, unsigned slot, 
   if (w.meta & META_CONTROL)
     w.payload = execute_command(v, c, color, w.payload);
   wavelet_event(v, slot, w, to);
-  switch_event(v, color, before_tx, color_tx_position(c));
+  switch_event(v, color, before_tx, color_tx_position(c),
+               switch_move(v->turn.cycle, MOVED_BY_COMMAND, wavelet_field(w.meta)));
   if (w.meta & META_ADVANCE) {
     const ImageColorConfig *config = fast_config(t, color);
     set_positions(v, c, config, color_rx_position(c),
@@ -786,7 +792,8 @@ static HOT void commit_ramp(Visit *v, const RouterTurn *r)
     unsigned before_rx = color_rx_position(c);
     const ImageColorConfig *config = fast_config(t, color);
     set_positions(v, c, config, switch_advanced(config, before_rx), color_tx_position(c));
-    switch_event(v, color, before_rx, color_rx_position(c));
+    switch_event(v, color, before_rx, color_rx_position(c),
+                 switch_move(v->turn.cycle, MOVED_BY_ADVANCE, PORT_RAMP));
   }
   slot_push(v, t, r->ramp_slot, w, PORT_RAMP);
   t->last_ramp_queue = (uint8_t)queue;

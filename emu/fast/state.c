@@ -48,6 +48,8 @@ static void color_out(const FastEngine *e, const FastTile *t, unsigned slot, Sta
   to->rewritten = t->own && t->own->config[slot];
   if (to->rewritten)
     to->own = *t->own->config[slot];
+  if (t->set->switches)
+    to->moved = color_moves(t)[slot];
   if (t->set->filters)
     to->filter = color_filters(t)[slot];
   for (unsigned i = 0; i < count && i < FAST_SLOTS; i++)
@@ -137,6 +139,8 @@ static void color_in(FastWorker *w, FastTile *t, unsigned slot, const StateColor
   c->route = (uint16_t)((c->route & ROUTE_FILTERED) | (from->suspended ? ROUTE_SUSPENDED : 0));
   c->open = (uint16_t)from->n;
   color_set(c, config, from->rx, from->tx);
+  if (t->set->switches)
+    color_moves(t)[slot] = from->moved;
   if (t->set->filters)
     color_filters(t)[slot] = from->filter;
   for (unsigned i = 0; i < from->n; i++) {

@@ -72,6 +72,7 @@ STEP inline bool step_is_host_color(const Visit *v, unsigned color);
 STEP inline void stream_served(FastTile *tile, const FastPlain *plain, bool enters, bool leaves);
 STEP inline void retry_moves(FastTile *tile, uint64_t now);
 STEP inline void forget_stuck(FastTile *tile);
+STEP inline SwitchMove *color_moves(const FastTile *t);
 STEP inline FilterState *color_filters(const FastTile *t);
 STEP RouterNow color_now(const FastTile *t, unsigned slot);
 

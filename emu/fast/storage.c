@@ -65,10 +65,16 @@ STEP inline FastWavelet queue_take(FastQueues *both, bool output)
   return first;
 }
 
+/* By slot, if a color of the tile's set has a switch. */
+STEP inline SwitchMove *color_moves(const FastTile *t)
+{
+  return (SwitchMove *)(void *)(t->colors + t->set->n);
+}
+
 /* By slot, if a color of the tile's set has one. */
 STEP inline FilterState *color_filters(const FastTile *t)
 {
-  return (FilterState *)(void *)(t->colors + t->set->n);
+  return (FilterState *)(void *)(color_moves(t) + (t->set->switches ? t->set->n : 0));
 }
 
 STEP inline unsigned color_count(const FastColor *c) { return c->open & OPEN_COUNT; }

@@ -141,7 +141,8 @@ void fast_queues_widen(FastWorker *w, FastQueues *queues, unsigned number)
 static void load_colors(FastWorker *w, FastTile *t)
 {
   const FastSet *set = t->set;
-  size_t each = sizeof *t->colors + (set->filters ? sizeof(FilterState) : 0);
+  size_t each = sizeof *t->colors + (set->switches ? sizeof(SwitchMove) : 0) +
+                (set->filters ? sizeof(FilterState) : 0);
   t->colors = set->n ? fast_alloc(w, set->n * each, COLOR_ALIGN) : NULL;
   for (unsigned slot = 0; slot < set->n; slot++) {
     const ImageColorConfig *config = set->config[slot];
@@ -150,6 +151,8 @@ static void load_colors(FastWorker *w, FastTile *t)
                (config->teardown ? ROUTE_SUSPENDED : 0);
     color_set(c, config, config->current, config->current);
     c->stamp = (uint32_t)w->engine->base.cycle - 1;      /* of no cycle to come */
+    if (set->switches)
+      color_moves(t)[slot] = (SwitchMove){0};
     if (set->filters)
       color_filters(t)[slot] = filter_start(&config->filter);
     memset(c->next, NO_SLOT, sizeof c->next);

@@ -15,6 +15,7 @@ ColorState *color_create(const ImageColorConfig *config)
   state->config = config;
   state->rx_position = state->tx_position = config->current;
   state->suspended = config->teardown;
+  state->has_switch = switch_is_there(config);
   state->filter = filter_start(&config->filter);
   return state;
 }
@@ -209,11 +210,13 @@ static void record_routes(Turn *turn, uint8_t color, const ImageColorConfig *con
              .to = config->positions[position].tx);
 }
 
-static void record_switch(Turn *turn, uint8_t color, uint8_t from, uint8_t to)
+static void record_switch(Turn *turn, uint8_t color, uint8_t from, uint8_t to, SwitchMove moved)
 {
-  const ColorState *state = tile_of_turn(turn)->colors[color];
+  ColorState *state = tile_of_turn(turn)->colors[color];
   if (from == to)
     return;
+  if (state->has_switch)
+    state->moved = moved;
   turn_event(turn, .kind = EV_SWITCH, .color = color, .old_position = from, .new_position = to);
   if (state->own)
     record_routes(turn, color, state->config, to);
@@ -282,7 +285,8 @@ static void commit_move(RefEngine *engine, Turn *turn, PlannedMove move)
     w.payload = command_payload(turn, state, &w);
   turn_event(turn, .kind = EV_WAVELET, .color = w.color, .from = w.from, .to = move.to,
              .payload = w.payload, .control = w.control);
-  record_switch(turn, w.color, before, state->tx_position);
+  record_switch(turn, w.color, before, state->tx_position,
+                switch_move(turn->cycle, MOVED_BY_COMMAND, w.from));
   if (w.advance)
     state->tx_position = (uint8_t)switch_advanced(state->config, state->tx_position);
   w.advance = false;
@@ -310,7 +314,8 @@ static void commit_entry(RefEngine *engine, Turn *turn, unsigned queue)
   if (w.advance) {
     uint8_t before = state->rx_position;
     state->rx_position = (uint8_t)switch_advanced(state->config, before);
-    record_switch(turn, inside, before, state->rx_position);
+    record_switch(turn, inside, before, state->rx_position,
+                  switch_move(turn->cycle, MOVED_BY_ADVANCE, PORT_RAMP));
   }
   arrive(engine, turn->tile->index, inside, PORT_RAMP, w);
   tile->last_ramp_queue = (uint8_t)queue;

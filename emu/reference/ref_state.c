@@ -32,6 +32,7 @@ static void show_state(const ColorState *c, StateColor *to)
   to->suspended = c->suspended;
   to->rx = c->rx_position;
   to->tx = c->tx_position;
+  to->moved = c->moved;
   to->filter = c->filter;
   to->rewritten = c->own != NULL;
   if (c->own)
@@ -92,6 +93,7 @@ static void set_state(ColorState *c, const StateColor *from)
   c->suspended = from->suspended;
   c->rx_position = from->rx;
   c->tx_position = from->tx;
+  c->moved = from->moved;
   c->filter = from->filter;
   if (from->rewritten) {
     c->own = base_malloc(sizeof *c->own);

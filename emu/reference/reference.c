@@ -298,6 +298,7 @@ static void show_color(const ColorState *state, InspectColor *out)
   out->suspended = state->suspended;
   out->count = state->slots.count;
   out->position = state->tx_position;
+  out->moved = state->moved;
   out->rx = state->config->positions[state->rx_position].rx;
   out->tx = state->config->positions[state->tx_position].tx;
   if (!out->count)

@@ -35,6 +35,8 @@ typedef struct {
   Ring slots;
   uint8_t rx_position, tx_position;  /* equal except while a wavelet with `advance` is inside */
   bool suspended;               /* torn down */
+  bool has_switch;              /* by the layout */
+  SwitchMove moved;             /* of such a color */
   FilterState filter;
   PortMask arrivals;            /* this cycle, by port; empty between cycles */
   Wavelet arriving[PORT_COUNT];
