@@ -709,6 +709,17 @@ def test_the_name_of_an_import_leads_to_that_of_its_functions(modules, engine):
     assert out[2] == "no tile has a function 'nothing.else'\n"
 
 
+def test_a_parameter_of_the_layout_has_a_value(session, engine):
+    """Programs mostly call it the same on the tiles."""
+    session.compile("param size: u16;\n" + MODULES_LAYOUT, "param one: u16 = 1;\n"
+                    + "task main() void {}\n" + MODULES_PE[MODULES_PE.index("comptime {"):],
+                    "--params=size:12")
+    out = session.answers(["print size", "print one"], engine)
+    assert out[0] == ("there is no 'size' here; parameters and constants have no place in a tile; the "
+                      "layout was compiled with size = 12\n")
+    assert out[1] == "there is no 'one' here; parameters and constants have no place in a tile\n"
+
+
 def test_a_name_inside_another_one_is_a_function_of_its_own(session, engine):
     """Each spelling names a file: 'a.recv' is a part of 'aa.recv' and 'ba.recv', and none of them."""
     files = ("aa", "ba", "a")

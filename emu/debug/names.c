@@ -128,6 +128,15 @@ bool names_is_held(const EvalContext *e, uint32_t address)
   return false;
 }
 
+/* The value that --params gave the layout's parameter; NULL: none. */
+static const char *layout_parameter(const Image *image, const char *name)
+{
+  for (uint32_t i = 0; i < image->n_params; i++)
+    if (strcmp(image->param_names[i], name) == 0)
+      return image->param_values[i];
+  return NULL;
+}
+
 /* False, with the first tile whose program has the name. */
 static bool name_is_elsewhere(EvalContext *e, const char *name)
 {
@@ -141,8 +150,10 @@ static bool name_is_elsewhere(EvalContext *e, const char *name)
                      program_x(program, tile), program_y(program, tile));
     last = cls;
   }
-  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
-                 name);
+  const char *value = layout_parameter(program->image, name);
+  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile%s%s%s%s",
+                 name, value ? "; the layout was compiled with " : "", value ? name : "",
+                 value ? " = " : "", value ? value : "");
 }
 
 bool names_find(EvalContext *e, const char *name, EvalValue *v)
