@@ -206,10 +206,10 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
-/* The one that the variable names, or `n` from the first one on. */
 /* `usual`: those of every test run, of which it is known what they must do. */
 typedef struct { uint32_t only, first, last; bool usual; } Seeds;
 
+/* The one that the variable names, or `n` from the first one on. */
 static Seeds seeds_to_run(const char *only_name, uint32_t n, uint32_t usual)
 {
   uint32_t only = from_environment(only_name, 0), first = from_environment("ENGINE_DIFF_FIRST", 1);
