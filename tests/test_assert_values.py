@@ -10,6 +10,7 @@ LAYOUT = """layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); 
 PE = """
 const Mode = enum(u16) {{ red, green }};
 const limit: i16 = 10;
+const debug = true;
 export var n: u16 = 10;
 export var k: i16 = -3;
 export var wide: i32 = 70000;
@@ -49,7 +50,8 @@ CASES = [
     ("for (@range(u16, n)) |i| { @assert(table[i] > 0); }", "table[i] = -7"),
     ("var i: u16 = 0; while (i < n) : (i += 4) { @assert(i < 7); }", "i = 8"),
 ]
-WITHOUT = ["@assert(n > 3 and k > 3);", "@assert(both(4, k));", "@assert(far < 2);"]
+WITHOUT = ["@assert(n > 3 and k > 3);", "@assert(both(4, k));", "@assert(far < 2);",
+           "@assert(debug and n < 3);", "@assert(!debug or n < 3);"]
 
 
 def report(folder, body, level, arch, *options):

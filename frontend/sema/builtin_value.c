@@ -552,6 +552,11 @@ Operand builtin_import_module(Sema *s, const NodeBuiltinCall *call, Span at, Poo
 
 /* ---- checks and messages ----------------------------------------------------------------- */
 
+static bool is_comparison(const Node *node)
+{
+  return node_kind(node) == ND_BINARY && binary_op_is_comparison(node_binary(node)->op);
+}
+
 /* " and NAME = VALUE" behind the text; a number says what it is. */
 static const char *with_side(Sema *s, const char *text, const Node *side)
 {
@@ -566,7 +571,7 @@ static const char *with_side(Sema *s, const char *text, const Node *side)
 /* The sides are evaluated again, and what they print is not. */
 static void note_values(Sema *s, const Node *condition)
 {
-  if (node_kind(condition) != ND_BINARY || !binary_op_is_comparison(node_binary(condition)->op))
+  if (!is_comparison(condition))
     return;
   size_t mark = diags_mark(s->diags);
   s->own->is_repeated = true;
@@ -618,6 +623,17 @@ Operand builtin_comptime_assert(Sema *s, const NodeBuiltinCall *call, Span at, P
   return check_at_comptime(s, call, at);
 }
 
+/* Tells reports of the sides if the condition, whose value is `cond`, is a comparison: that of
+ * `yes and a < b`, too, has been emitted as the last one. */
+static void note_compared(Sema *s, const Node *condition, IrValue cond)
+{
+  const Comparison *compared = &s->own->compared;
+  if (!is_comparison(condition) || !ir_value_eq(compared->result, cond))
+    return;
+  scope_note_asserted(s, node_binary(condition)->left->span, compared->left, compared->type);
+  scope_note_asserted(s, node_binary(condition)->right->span, compared->right, compared->type);
+}
+
 Operand builtin_assert(Sema *s, const NodeBuiltinCall *call, Span at, PoolId want)
 {
   (void)want;
@@ -627,12 +643,7 @@ Operand builtin_assert(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
   if (operand_is_poison(o))
     return o;
   IrValue cond = sema_ir(s, o);
-  const Comparison *compared = &s->own->compared;
-  const Node *arg = call->args.at[0];
-  if (node_kind(arg) == ND_BINARY && ir_value_eq(compared->result, cond)) {
-    scope_note_asserted(s, node_binary(arg)->left->span, compared->left, compared->type);
-    scope_note_asserted(s, node_binary(arg)->right->span, compared->right, compared->type);
-  }
+  note_compared(s, call->args.at[0], cond);
   ir_machine_op(&s->b, IR_assert, IRT_VOID, 0, 0, &cond, 1);
   return operand_void();
 }
