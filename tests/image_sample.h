@@ -46,6 +46,7 @@ typedef struct {
   DebugLocal locals[2];
   uint32_t held[1];
   DebugFunction functions[1];
+  ImageAsserted asserted[3];
   const char *files[2], *param_names[1], *param_values[1];
   ImageStream streams[2];
 } Sample;
@@ -203,9 +204,13 @@ static void sample_debug(Sample *s)
   s->locals[0] = (DebugLocal){"n", 3, true, 0, 9, 7, 20, 2, IMAGE_NO_INLINE, 2, s->ranges};
   s->locals[1] = (DebugLocal){"m", 5, false, 1, 10, 3, 0, 0, 1, 1, s->ranges};
   s->functions[0] = (DebugFunction){1, 6, true, 1 << 12, 8, 2, s->locals, 1, s->held};
+  s->asserted[0] = (ImageAsserted){s->task_at, "n", 3, ASSERTED_REGISTER, 4, 0};
+  s->asserted[1] = (ImageAsserted){s->task_at, "x[2]", 1, ASSERTED_MEMORY, ASSERTED_NO_BASE, 0x18};
+  s->asserted[2] = (ImageAsserted){s->task_at, "last", 5, ASSERTED_CONSTANT, ASSERTED_NO_BASE, 7};
   for (unsigned i = 0; i < SAMPLE_CLASSES; i++) {
     if (i == 2)
       continue;
+    s->classes[i].n_asserted = 3, s->classes[i].asserted = s->asserted;
     s->classes[i].n_symbol_types = 2, s->classes[i].symbol_types = s->symbol_types;
     s->classes[i].n_functions = 1, s->classes[i].functions = s->functions;
   }

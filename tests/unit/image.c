@@ -202,10 +202,16 @@ static void same_function(const DebugFunction *a, const DebugFunction *b)
   EACH(DebugLocal, locals, n_locals, same_local);
 }
 
+static void same_asserted(const ImageAsserted *a, const ImageAsserted *b)
+{
+  SAME(pc), SAME_TEXT(text), SAME(type), SAME(place), SAME(reg), SAME(value);
+}
+
 static void same_debug(const ImageClass *a, const ImageClass *b)
 {
   EACH(uint32_t, symbol_types, n_symbol_types, same_number);
   EACH(DebugFunction, functions, n_functions, same_function);
+  EACH(ImageAsserted, asserted, n_asserted, same_asserted);
 }
 
 static void same_image(const Image *a, const Image *b)
@@ -558,6 +564,18 @@ static const char *spoil(Sample *s, unsigned number)
   case 109: s->streams[1].tile = SAMPLE_TILES; return "stream 'b.tx' is at tile 20 of 20";
   case 110: s->streams[0].color = 24; return "stream 'a.rx' has color 24 of 24";
   case 111: s->image.named_streams[1] = 1u << 24; return "names a stream of a color above 23";
+  case 112: s->asserted[0].type = DEBUG_NO_TYPE;
+    return "has an assertion about a type that does not exist";
+  case 113: s->asserted[2].type = 7; return "has an assertion about a type that does not exist";
+  case 114: s->asserted[2].type = 2;
+    return "has an assertion about a value that no register holds";
+  case 115: s->asserted[0].reg = GPR_COUNT;
+    return "has an assertion about a register that does not exist";
+  case 116: s->asserted[0].reg = ASSERTED_NO_BASE;
+    return "has an assertion about a register that does not exist";
+  case 117: s->asserted[1].reg = ASSERTED_NO_BASE - 1;
+    return "has an assertion about a register that does not exist";
+  case 118: s->asserted[1].place = ASSERTED_KIND_COUNT; return "kind of place";
   default: return NULL;
   }
 }
