@@ -105,3 +105,12 @@ fn after(n: i16) i16 {
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
 def test_an_index_that_leaves_its_dimension_is_shown(tmp_path, level):
     assert report(tmp_path, "table[k] = 1;", level, "wse3", "--check-indices") == "k = -3"
+
+
+@pytest.mark.parametrize("options", ([], ["--check-indices"]))
+@pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
+def test_no_load_leaves_a_loop_past_the_assertion_in_front_of_it(tmp_path, level, options):
+    """The address is outside memory: the load would end the run before the assertion does."""
+    guard = "" if options else "@assert(k >= 0);"
+    report(tmp_path, f"for (@range(u16, n)) |i| {{ {guard} wide += table[k * 200]; }}", level,
+           "wse3", *options)

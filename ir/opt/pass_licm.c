@@ -2,8 +2,9 @@
  *
  * Pure values may be computed even if the loop would not have: none of them faults.  In a program
  * that unmasks exceptions, those of floating point may end the run, and stay.  A load may only if
- * it is certain to lie inside its object, or if the loop's first block does it anyway; and nothing
- * in the loop may write what it reads. */
+ * it is certain to lie inside its object, or if the loop's first block does it anyway, with no
+ * assertion or call in front of it that may end the run; and nothing in the loop may write what it
+ * reads. */
 #include "ir/opt/opt.h"
 
 /* Values that a loop's front computes stay in registers throughout; more than this and they would
@@ -85,11 +86,11 @@ static bool is_inside_object(const Hoister *h, Address a, uint64_t bytes)
   return (uint64_t)a.offset + bytes <= size;
 }
 
-static bool load_is_fixed(Hoister *h, uint32_t head, uint32_t block, const IrInsn *insn)
+static bool load_is_fixed(Hoister *h, uint32_t head, bool is_certain, const IrInsn *insn)
 {
   Address a = opt_address(h->f, insn->args[0]);
   unsigned bytes = ir_type_bytes(insn->type);
-  return (block == head || is_inside_object(h, a, bytes)) && !loop_may_write(h, head, a, bytes);
+  return (is_certain || is_inside_object(h, a, bytes)) && !loop_may_write(h, head, a, bytes);
 }
 
 /* Does the program choose which exceptions end the run?  An address that it computes at
@@ -152,13 +153,20 @@ static bool is_better_in_place(const IrFunc *f, const IrInsn *insn)
   return insn->op != IR_dsd_const;
 }
 
-static bool may_hoist(Hoister *h, uint32_t head, uint32_t block, IrInsn *insn)
+/* Is an instruction behind it one that the run may not reach? */
+static bool may_end_run(const IrInsn *insn)
+{
+  return insn->op == IR_assert || insn->op == IR_call || insn->op == IR_call_ptr;
+}
+
+/* is_certain: the loop carries the instruction out if it is entered. */
+static bool may_hoist(Hoister *h, uint32_t head, bool is_certain, IrInsn *insn)
 {
   if ((!ir_op_is_pure(insn->op) && insn->op != IR_load) || is_better_in_place(h->f, insn))
     return false;
   if (!operands_are_outside(h, head, insn) || may_raise(h, insn))
     return false;
-  return insn->op != IR_load || load_is_fixed(h, head, block, insn);
+  return insn->op != IR_load || load_is_fixed(h, head, is_certain, insn);
 }
 
 /* ---- how many ---------------------------------------------------------------------- */
@@ -207,11 +215,12 @@ static bool hoist_from_block(Hoister *h, uint32_t head, uint32_t front, uint32_t
 {
   IrBlock *b = &h->f->blocks[block], *to = &h->f->blocks[front];
   uint32_t n = 0, before = b->n_insns;
-  bool is_bet = !cfg_runs_in_each_turn(&h->cfg, head, block);
+  bool is_bet = !cfg_runs_in_each_turn(&h->cfg, head, block), is_certain = block == head;
   for (uint32_t i = 0; i < before; i++) {
     IrValue v = b->insns[i];
     IrInsn *insn = opt_insn(h->f, v);
-    if (!has_room(h, insn, is_bet) || !may_hoist(h, head, block, insn)) {
+    if (!has_room(h, insn, is_bet) || !may_hoist(h, head, is_certain, insn)) {
+      is_certain &= !may_end_run(insn);
       b->insns[n++] = v;
       continue;
     }
