@@ -102,6 +102,22 @@ fn after(n: i16) i16 {
     assert said.count("print: after 2") == 1 and "note: where after(2) = 3" in said
 
 
+@pytest.mark.parametrize("condition, values", [
+    ("@type_of(limit) == i32", "@type_of(limit) = i16"), ("mode == Mode.red", "mode = Mode.green"),
+    ('text == "no"', "text = yes"), ("limit < 3", "limit = 10")])
+def test_what_says_its_value_at_compile_time_is_left_out(tmp_path, condition, values):
+    (tmp_path / "pe.csl").write_text(f"""
+const Mode = enum(u16) {{ red, green }};
+const mode = Mode.green;
+const limit: i16 = 10;
+const text = "yes";
+comptime {{ @comptime_assert({condition}); }}
+""")
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    said = harness.cslc("layout.csl", "-o", "p.bin", cwd=tmp_path, expect=1).err
+    assert f"note: where {values}\n" in said
+
+
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
 def test_an_index_that_leaves_its_dimension_is_shown(tmp_path, level):
     assert report(tmp_path, "table[k] = 1;", level, "wse3", "--check-indices") == "k = -3"

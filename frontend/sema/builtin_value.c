@@ -557,15 +557,17 @@ static bool is_comparison(const Node *node)
   return node_kind(node) == ND_BINARY && binary_op_is_comparison(node_binary(node)->op);
 }
 
-/* " and NAME = VALUE" behind the text; a number says what it is. */
+/* " and NAME = VALUE" behind the text; a number says what it is, and so does a type's name. */
 static const char *with_side(Sema *s, const char *text, const Node *side)
 {
   PoolId value = sema_comptime(s, side, POOL(NONE));
   const char *source = scope_asserted_text(s, side->span);
   if (!source || pool_eq(value, POOL(POISON)))
     return text;
-  return arena_printf(s->arena, "%s%s%s = %s", text, *text ? " and " : "", source,
-                      value_text(s->pool, s->arena, value));
+  const char *shown = value_text(s->pool, s->arena, value);
+  return strcmp(source, shown) == 0 ? text
+                                    : arena_printf(s->arena, "%s%s%s = %s", text,
+                                                   *text ? " and " : "", source, shown);
 }
 
 /* The sides are evaluated again, and what they print is not. */

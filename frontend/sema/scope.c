@@ -156,7 +156,8 @@ static bool is_literal(const char *text, uint32_t length)
 {
   size_t first = length && *text == '-';
   return length <= first || isdigit((unsigned char)text[first]) || text[first] == '\'' ||
-         text[first] == '.' || (length == 4 && memcmp(text, "true", 4) == 0) ||
+         text[first] == '"' || text[first] == '.' ||
+         (length == 4 && memcmp(text, "true", 4) == 0) ||
          (length == 5 && memcmp(text, "false", 5) == 0);
 }
 
