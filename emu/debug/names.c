@@ -151,9 +151,11 @@ static bool name_is_elsewhere(EvalContext *e, const char *name)
     last = cls;
   }
   const char *value = layout_parameter(program->image, name);
-  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile%s%s%s%s",
-                 name, value ? "; the layout was compiled with " : "", value ? name : "",
-                 value ? " = " : "", value ? value : "");
+  if (!value)
+    return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
+                   name);
+  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile; the "
+                 "layout was compiled with %s = %s", name, name, value);
 }
 
 bool names_find(EvalContext *e, const char *name, EvalValue *v)
