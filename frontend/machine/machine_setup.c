@@ -380,8 +380,8 @@ static void warn_without_queue(Sema *s, uint8_t color)
 /* wse2: a local task's id and the color of the same number share a blocked bit, so a color with a
  * local task of its number is open to control wavelets although the program has not unblocked it. A
  * public program relies on it (Cerebras/csl-examples, spmv-hypersparse). Others become open in the
- * run. The queues that are left over serve all of these colors, if the program has control tasks at
- * all. */
+ * run, which may also give them their route to the ramp. The queues that are left over serve all of
+ * these colors, if the program has control tasks at all. */
 static void serve_colors_of_control_tasks(Sema *s)
 {
   bool has_control = false;
@@ -391,8 +391,10 @@ static void serve_colors_of_control_tasks(Sema *s)
     return;
   for (uint8_t c = 0; c < MAX_COLORS; c++) {
     int q = free_queue(s, false);
-    bool is_open = s->setup->tasks[c].kind == TASK_LOCAL || s->setup->unblocked.later >> c & 1;
-    if (!is_open || queue_of_color(s, false, c) >= 0 || !reaches_ramp(s, c))
+    bool is_opened = s->setup->unblocked.later >> c & 1;
+    bool may_come = reaches_ramp(s, c) || (is_opened && (s->setup->routed >> c & 1));
+    if (!(is_opened || s->setup->tasks[c].kind == TASK_LOCAL) || !may_come ||
+        queue_of_color(s, false, c) >= 0)
       continue;
     if (q < 0) {
       warn_without_queue(s, c);
