@@ -36,6 +36,7 @@ CASES = [
     ("check(12);", "x = 12 and n = 10"),
     ("@assert(n == 3);", "n = 10"),                       # a number says what it is
     ("@assert(k > limit);", "k = -3 and limit = 10"),
+    ("@assert(table[\n  2]\t == table[1]);", "table[ 2] = -7 and table[1] = 2"),
     ("@assert(limit <= k);", "limit = 10 and k = -3"),
     ("@assert(wide != 70000);", "wide = 70000"),
     ("@assert(wide < 7);", "wide = 70000"),
@@ -104,7 +105,7 @@ fn after(n: i16) i16 {
 
 @pytest.mark.parametrize("condition, values", [
     ("@type_of(limit) == i32", "@type_of(limit) = i16"), ("mode == Mode.red", "mode = Mode.green"),
-    ('text == "no"', "text = yes"), ("limit < 3", "limit = 10")])
+    ('text == "no"', "text = yes"), ("limit\n + 1 < 3", "limit + 1 = 11")])
 def test_what_says_its_value_at_compile_time_is_left_out(tmp_path, condition, values):
     (tmp_path / "pe.csl").write_text(f"""
 const Mode = enum(u16) {{ red, green }};

@@ -169,8 +169,10 @@ const char *scope_asserted_text(Sema *s, Span text)
     return NULL;
   const char *at = source_text(s->session->sources, file, &length) +
                    (text.off - source_base(s->session->sources, file));
-  return is_literal(at, text.len) ? NULL
-                                  : sema_text(s, str_intern(s->session->names, at, text.len));
+  if (is_literal(at, text.len))
+    return NULL;
+  const char *line = arena_one_line(s->arena, at, at + text.len);
+  return sema_text(s, str_intern(s->session->names, line, strlen(line)));
 }
 
 void scope_note_asserted(Sema *s, Span text, IrValue value, PoolId type)

@@ -6,6 +6,7 @@
 #include "ir/base/base.h"
 #include "ir/base/platform.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,20 @@ char *arena_printf(Arena *arena, const char *format, ...)
   va_end(again);
   va_end(args);
   return text;
+}
+
+const char *arena_one_line(Arena *arena, const char *from, const char *end)
+{
+  char *line = arena_alloc(arena, (size_t)(end - from) + 1, 1);
+  size_t n = 0;
+  for (; from < end; from++)
+    if (!isspace((unsigned char)*from))
+      line[n++] = *from;
+    else if (n && line[n - 1] != ' ')
+      line[n++] = ' ';
+  n -= n && line[n - 1] == ' ';
+  line[n] = 0;
+  return line;
 }
 
 size_t arena_used_bytes(const Arena *arena)

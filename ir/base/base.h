@@ -49,6 +49,8 @@ void arena_reset(Arena *arena);
 void *arena_alloc(Arena *arena, size_t size, size_t align);
 char *arena_copy_text(Arena *arena, const char *text, size_t length);  /* adds a NUL */
 char *arena_printf(Arena *arena, const char *format, ...) BASE_PRINTF(2, 3);
+/* The text from `from` up to `end`, with one blank where it has several or a new line. */
+const char *arena_one_line(Arena *arena, const char *from, const char *end);
 size_t arena_used_bytes(const Arena *arena);
 
 #define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T), _Alignof(T)))

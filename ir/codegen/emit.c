@@ -168,21 +168,6 @@ static void put_names(Emitter *e, uint32_t pc, const MVec *vec)
 /* A blank, a tab or the end of a line. */
 static bool is_blank(char c) { return isspace((unsigned char)c) != 0; }
 
-/* The source with one blank where it has several or a new line. */
-static const char *in_one_line(Arena *arena, const char *from, const char *end)
-{
-  char *line = arena_alloc(arena, (size_t)(end - from) + 1, 1);
-  size_t n = 0;
-  for (; from < end; from++)
-    if (!is_blank(*from))
-      line[n++] = *from;
-    else if (n && line[n - 1] != ' ')
-      line[n++] = ' ';
-  n -= n && line[n - 1] == ' ';
-  line[n] = 0;
-  return line;
-}
-
 /* The condition among the words of `@assert(condition)`; NULL: the words are others. */
 static const char *condition_of(Arena *arena, const char *text, size_t length)
 {
@@ -194,7 +179,7 @@ static const char *condition_of(Arena *arena, const char *text, size_t length)
     from++;
   if (*from++ != '(')
     return NULL;
-  return in_one_line(arena, from, end - 1);
+  return arena_one_line(arena, from, end - 1);
 }
 
 /* The comment behind the call in its line, if it begins with a blank; else "". */
@@ -231,7 +216,7 @@ static void put_assert(Emitter *e, uint32_t pc, IrLocId loc, uint32_t elements)
     assertion.comment = comment_behind(kept, behind, text + length);
   } else {
     assertion.condition = arena_printf(kept, "index '%s' is from 0 to %u",
-                                       in_one_line(kept, at, behind), elements - 1);
+                                       arena_one_line(kept, at, behind), elements - 1);
     assertion.comment = "cslc --check-indices has put this assertion here";
   }
   if (assertion.condition)
