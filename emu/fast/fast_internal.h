@@ -116,17 +116,15 @@ typedef struct {
   uint8_t ahead, in_color, in_slot, out_slot, tries, late, relays;
 } FastPlain;
 
-/* Most elements ahead of their cycle that a stream stores; what a piece of work takes. */
-enum { STREAM_STORES = 16, AHEAD_WORDS = 46 };
+enum { STREAM_STORES = 16 };    /* most elements ahead of their cycle that a stream stores */
 typedef struct {
   FastPlain plain;              /* if the thread says so */
   VecRun run;
   uint32_t before[STREAM_STORES];   /* what those have overwritten */
 } FastRun;
 
-/* Pieces of one size: a running operation, and what the main thread has done ahead of its cycle
- * (ahead.c). */
-typedef union { FastRun run; uint64_t ahead[AHEAD_WORDS]; } FastWork;
+/* Pieces of one size: an operation that runs, and what the main thread has done ahead (ahead.c). */
+typedef union { FastRun run; uint64_t ahead[46]; } FastWork;   /* as kept.c asserts */
 
 typedef struct FastTile FastTile;
 

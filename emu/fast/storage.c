@@ -71,7 +71,7 @@ STEP inline SwitchMove *color_moves(const FastTile *t)
   return (SwitchMove *)(void *)(t->colors + t->set->n);
 }
 
-/* By slot, if a color of the tile's set has one. */
+/* By slot, if a color of the tile's set has a filter. */
 STEP inline FilterState *color_filters(const FastTile *t)
 {
   return (FilterState *)(void *)(color_moves(t) + (t->set->switches ? t->set->n : 0));
