@@ -57,8 +57,7 @@ static const EngineOps engine_timeline;
 static void pass_on(Timeline *t, const TraceEvent *event)
 {
   if (t->user_sink && event->cycle >= t->present && trace_wants(t->user, event->kind, event->cycle)
-      && trace_in_region(t->user, program_x(t->base.program, event->tile),
-                         program_y(t->base.program, event->tile)))
+      && trace_covers(t->user, t->base.program, event->tile))
     t->user_sink->event(t->user_sink, event);
 }
 

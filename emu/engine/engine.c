@@ -54,7 +54,16 @@ static void merge_pairs(EventRuns *runs)
   runs->from = merged;
 }
 
-void engine_deliver_events(TraceSink *sink, const TraceEvent *events)
+/* As those of a cycle are in which a single tile works. */
+static bool is_one_run(const TraceEvent *events)
+{
+  for (size_t i = 1; i < arrlenu(events); i++)
+    if (events[i].tile < events[i - 1].tile)
+      return false;
+  return true;
+}
+
+static void deliver_merged(TraceSink *sink, const TraceEvent *events)
 {
   EventRuns runs = find_runs(events);
   while (arrlenu(runs.ends) > 1)
@@ -64,6 +73,16 @@ void engine_deliver_events(TraceSink *sink, const TraceEvent *events)
   arrfree(runs.ends);
   free(runs.from);
   free(runs.to);
+}
+
+void engine_deliver_events(TraceSink *sink, const TraceEvent *events)
+{
+  if (!is_one_run(events)) {
+    deliver_merged(sink, events);
+    return;
+  }
+  for (size_t i = 0; i < arrlenu(events); i++)
+    sink->event(sink, &events[i]);
 }
 
 /* A tile prints at most one byte or number per cycle. */

@@ -67,8 +67,7 @@ static void observe_event(TraceSink *sink, const TraceEvent *event)
   if (o->over)
     return;
   bool is_wanted = o->traced && trace_wants(&o->text, event->kind, event->cycle) &&
-                   trace_in_region(&o->text, program_x(s->program, event->tile),
-                                   program_y(s->program, event->tile));
+                   trace_covers(&o->text, s->program, event->tile);
   uint64_t number = o->journeys ? journeys_event(o->journeys, event) : 0;
   if (o->simlog)
     simlog_event(o->simlog, event, number, is_wanted);

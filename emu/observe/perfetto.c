@@ -327,8 +327,7 @@ void perfetto_take_up(Perfetto *p, Engine *engine)
     if (!engine->ops->touched(engine, tile))
       continue;
     engine->ops->inspect(engine, tile, &at);
-    if (has_begun && trace_in_region(limits, program_x(p->program, tile),
-                                     program_y(p->program, tile)))
+    if (has_begun && trace_covers(limits, p->program, tile))
       take_up_threads(p, tile, &at);
     TileTrack *track = track_of(p, tile);
     for (unsigned q = 0; q < MAX_QUEUES; q++) {

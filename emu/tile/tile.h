@@ -505,7 +505,27 @@ typedef enum {
   EV_LAUNCH,                    /* pc: function called by the host */
   EV_COUNT
 } EventKind;
-TraceKind event_trace_kind(EventKind kind);
+static inline TraceKind event_trace_kind(EventKind kind)
+{
+  switch (kind) {
+  case EV_TASK_START: case EV_TASK_END: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK:
+    return TRACE_TASK;
+  case EV_INST: case EV_GROUP: case EV_DONE:
+    return TRACE_INST;
+  case EV_WAVELET:
+    return TRACE_WAVELET;
+  case EV_SWITCH: case EV_ROUTE:
+    return TRACE_SWITCH;
+  case EV_PUSH: case EV_POP:
+    return TRACE_QUEUE;
+  case EV_WAIT: case EV_STALL:
+    return TRACE_STALL;
+  case EV_HOST_IN: case EV_HOST_OUT: case EV_LAUNCH:
+    return TRACE_HOST;
+  case EV_COUNT: default:
+    ICE("no event %d", (int)kind);
+  }
+}
 
 typedef struct {
   uint64_t cycle;
@@ -543,7 +563,14 @@ static inline bool trace_wants(const TraceSink *s, EventKind kind, uint64_t cycl
   return s && (s->kinds >> event_trace_kind(kind) & 1) && cycle >= s->first_cycle &&
          cycle <= s->last_cycle;
 }
-bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y);
+bool trace_in_region(const TraceSink *sink, const Program *program, uint32_t tile);
+/* The sink's region has the tile.  It mostly is the whole program: then nothing is divided. */
+static inline bool trace_covers(const TraceSink *sink, const Program *program, uint32_t tile)
+{
+  const Image *image = program->image;
+  return (sink->width == image->width && sink->height == image->height) ||
+         trace_in_region(sink, program, tile);
+}
 /* "@CYCLE PX.Y KIND fields", without newline; what is behind `size` is left out.  Returns its
  * length. */
 size_t trace_format(const Program *program, const TraceEvent *event, char *text, size_t size);

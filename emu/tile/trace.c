@@ -20,28 +20,6 @@ bool trace_kind_from_name(const char *name, size_t length, TraceKind *kind)
   return false;
 }
 
-TraceKind event_trace_kind(EventKind kind)
-{
-  switch (kind) {
-  case EV_TASK_START: case EV_TASK_END: case EV_ACTIVATE: case EV_BLOCK: case EV_UNBLOCK:
-    return TRACE_TASK;
-  case EV_INST: case EV_GROUP: case EV_DONE:
-    return TRACE_INST;
-  case EV_WAVELET:
-    return TRACE_WAVELET;
-  case EV_SWITCH: case EV_ROUTE:
-    return TRACE_SWITCH;
-  case EV_PUSH: case EV_POP:
-    return TRACE_QUEUE;
-  case EV_WAIT: case EV_STALL:
-    return TRACE_STALL;
-  case EV_HOST_IN: case EV_HOST_OUT: case EV_LAUNCH:
-    return TRACE_HOST;
-  case EV_COUNT: default:
-    ICE("no event %d", (int)kind);
-  }
-}
-
 TraceSink trace_sink(const Program *program, uint32_t kinds,
                      void (*event)(TraceSink *, const TraceEvent *), void *context)
 {
@@ -52,8 +30,9 @@ TraceSink trace_sink(const Program *program, uint32_t kinds,
   };
 }
 
-bool trace_in_region(const TraceSink *sink, uint32_t x, uint32_t y)
+bool trace_in_region(const TraceSink *sink, const Program *program, uint32_t tile)
 {
+  uint32_t x = program_x(program, tile), y = program_y(program, tile);
   return x >= sink->x && x - sink->x < sink->width && y >= sink->y && y - sink->y < sink->height;
 }
 

@@ -26,7 +26,7 @@ void turn_record(Turn *turn, const TraceSink *sink, TraceEvent event)
 {
   uint32_t tile = turn->tile->index;
   if (!sink || !trace_wants(sink, event.kind, turn->cycle) ||
-      !trace_in_region(sink, program_x(turn->program, tile), program_y(turn->program, tile)))
+      !trace_covers(sink, turn->program, tile))
     return;
   event.cycle = turn->cycle;
   event.tile = tile;
