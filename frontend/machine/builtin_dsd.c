@@ -335,6 +335,33 @@ static Settings settings_of_access(Sema *s, const Setting *field)
   return set;
 }
 
+/* An access of all elements of an array, as a program writes it. */
+static const char *access_form(const Sema *s, const PoolKey *array, const char *name)
+{
+  static const char *const indices[] = {"i", "j", "k", "l"};
+  uint32_t n = array->kind == PK_ARRAY_TYPE ? array->u.array.rank : 1;
+  const char *list = "", *sizes = "";
+  for (uint32_t i = 0; i < n && i < ARRAY_COUNT(indices); i++) {
+    list = arena_printf(s->arena, "%s%s%s", list, i ? ", " : "", indices[i]);
+    sizes = arena_printf(s->arena, "%s%sSIZE", sizes, i ? ", " : "");
+  }
+  return arena_printf(s->arena, "|%s|{%s} -> %s[%s]", list, sizes, name, list);
+}
+
+/* `.tensor_access = array` or `= &array`: the elements of it are meant. */
+static bool report_access_of_array(Sema *s, const Setting *field)
+{
+  PoolKey type = pool_key(s->pool, field->value.type), array = type;
+  if (type.kind == PK_POINTER_TYPE)
+    array = pool_key(s->pool, type.u.pointer_type.pointee);
+  else if (type.kind != PK_ARRAY_TYPE)
+    return false;
+  bool has_name = type.kind == PK_ARRAY_TYPE && node_kind(field->node) == ND_IDENT;
+  const char *name = has_name ? sema_text(s, node_ident(field->node)->name) : "ARRAY";
+  diag_access_of_array(s->diags, field->span, field->value.type, access_form(s, &array, name));
+  return true;
+}
+
 /* `.tensor_access = x` stands for the fields of x. */
 static bool expand_tensor_access(Sema *s, Settings *set)
 {
@@ -344,6 +371,8 @@ static bool expand_tensor_access(Sema *s, Settings *set)
   Settings inner;
   if (field->is_unread) {
     inner = settings_of_access(s, field);
+  } else if (report_access_of_array(s, field)) {
+    return false;
   } else {
     PoolId value = sema_comptime_value(s, field->value, field->span);
     if (pool_eq(value, POOL(POISON)))

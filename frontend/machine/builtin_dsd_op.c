@@ -505,7 +505,7 @@ static bool pointer_error(Sema *s, const DsdOp *op)
   return false;
 }
 
-static bool check_op(Sema *s, DsdOp *op)
+static bool check_op(Sema *s, DsdOp *op, const NodeBuiltinCall *call)
 {
   if (!check_dest(s, &op->dest, op->name))
     return false;
@@ -517,6 +517,7 @@ static bool check_op(Sema *s, DsdOp *op)
     return op_error(s, &op->factor, op->name, "the last source is a scalar value");
   if (!shape_fits(op)) {
     diag_dsd_forms(s->diags, op->at, op->name, forms_text(op->row->shape));
+    sema_note_usage(s, &call->head);
     return false;
   }
   if (op->dest.kind == IRV_POINTER) {
@@ -697,7 +698,7 @@ Operand builtin_dsd_op(Sema *s, const NodeBuiltinCall *call, Span at, PoolId wan
     op.settings = last_settings(s, call, op.row->least);
   if (!ok || operand_is_poison(op.dest.value) || !op.settings.ok)
     return operand_poison();
-  if (!check_op(s, &op) || !coerce_scalars(s, &op, call) || !apply_settings(s, &op))
+  if (!check_op(s, &op, call) || !coerce_scalars(s, &op, call) || !apply_settings(s, &op))
     return operand_poison();
   note_dsr_operation(s, &op, dsr_settings_of(&op.settings));
   return emit_op(s, &op);

@@ -141,6 +141,32 @@ static bool export_matches(Sema *s, const ExportedSymbol *symbol, const LayoutEx
   return true;
 }
 
+static bool is_exported_by_program(Sema *s, StrId name)
+{
+  for (size_t i = 0; i < arrlenu(s->setup->exports); i++)
+    if (str_eq(s->setup->exports[i].name, name))
+      return true;
+  return false;
+}
+
+/* `@export_symbol(x_ptr)` under a layout that exports "x": the only name of this type that the
+ * program has not exported yet is meant. */
+static void note_name_of_layout(Sema *s, const ExportedSymbol *symbol, Span at)
+{
+  LayoutResult *layout = s->session->layout;
+  const LayoutExport *meant = NULL;
+  for (size_t i = 0; i < arrlenu(layout->exports); i++) {
+    const LayoutExport *declared = &layout->exports[i];
+    if (!pool_eq(declared->type, symbol->type) || is_exported_by_program(s, declared->name))
+      continue;
+    if (meant)
+      return;
+    meant = declared;
+  }
+  if (meant)
+    diag_export_under_name(s->diags, at, sema_text(s, symbol->name), sema_text(s, meant->name));
+}
+
 enum { NAMES_IN_NOTE = 8 };
 
 /* The nearest name that the layout exports, or the call that it lacks and the first few names. */
@@ -166,8 +192,9 @@ static void note_layout_exports(Sema *s, const ExportedSymbol *symbol, Span at)
   arrfree(names);
 }
 
-/* An export without a layout block declares itself. */
-static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Span at)
+/* An export without a layout block declares itself.  `is_named`: the call has the name. */
+static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, bool is_named,
+                                       Span at)
 {
   LayoutResult *layout = s->session->layout;
   for (size_t i = 0; i < arrlenu(layout->exports); i++)
@@ -176,6 +203,8 @@ static const LayoutExport *find_export(Sema *s, const ExportedSymbol *symbol, Sp
   if (layout->has_block) {
     diag_export_unknown(s->diags, at, sema_text(s, symbol->name));
     note_layout_exports(s, symbol, at);
+    if (!is_named)
+      note_name_of_layout(s, symbol, at);
     return NULL;
   }
   if (symbol->is_func && !sema_is_exportable(s, symbol->type)) {
@@ -220,7 +249,7 @@ Operand builtin_export_symbol(Sema *s, const NodeBuiltinCall *call, Span at, Poo
       sema_first_here(s, at, s->setup->exports[i].span);
       return operand_poison();
     }
-  const LayoutExport *declared = find_export(s, &symbol, at);
+  const LayoutExport *declared = find_export(s, &symbol, call->args.count > 1, at);
   if (!declared || !export_matches(s, &symbol, declared, arg, at))
     return operand_poison();
   arrput(s->setup->exports, symbol);

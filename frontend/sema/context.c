@@ -308,6 +308,11 @@ static const struct { const char *help, *names[OF_OTHERS_MOST]; } other_language
   {"functions of numbers are in <math>: '@import_module(\"<math>\")'",
    {"sqrt", "min", "max", "abs", "floor", "ceil", "sin", "cos", "tanh", "exp", "log", "pow", "fabs",
     "fmin", "fmax"}},
+  {"functions of numbers are in <math>: '@import_module(\"<math>\")'",
+   {"sqrtf", "floorf", "ceilf", "sinf", "cosf", "tanhf", "expf", "logf", "powf", "fabsf", "fminf",
+    "fmaxf", "isnan", "isinf", "round"}},
+  {"arrays are '@zeros([4]f32)' and '[2]f32{ 1.0, 2.0 }'; DSD operations such as "
+   "'@fadds(dest, a, b)' compute with them", {"np", "numpy", "zeros", "ones"}},
   {"DSD operations on integers have 16 bits, and none multiplies or divides: "
    "'@map(FUNCTION, SOURCE, DEST)' calls a function for each element",
    {"add32", "sub32", "mul32", "and32", "or32", "xor32", "mul16", "div16", "div32", "max16",
@@ -386,6 +391,12 @@ void diag_suggest(Diags *diags, Span span, const char *name)
   diags_fix(diags, span, name);
 }
 
+static bool is_other_queue(PoolId type, PoolId found)
+{
+  return (pool_eq(type, POOL(INPUT_QUEUE)) && pool_eq(found, POOL(OUTPUT_QUEUE))) ||
+         (pool_eq(type, POOL(OUTPUT_QUEUE)) && pool_eq(found, POOL(INPUT_QUEUE)));
+}
+
 void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
 {
   static const struct { uint32_t type; const char *form; } makers[] = {
@@ -400,7 +411,7 @@ void sema_note_makes_one(Sema *s, PoolId type, PoolId found, Span span)
                                      ? "@get_data_task_id(COLOR)"
                                      : "@get_data_task_id(INPUT_QUEUE)");
   for (size_t i = 0; i < ARRAY_COUNT(makers); i++)
-    if (makers[i].type == type.raw && type_is_int(s->pool, found))
+    if (makers[i].type == type.raw && (type_is_int(s->pool, found) || is_other_queue(type, found)))
       diag_makes_one(s->diags, span, makers[i].form);
   PoolKey to = pool_key(s->pool, type), from = pool_key(s->pool, found);
   if (to.kind == PK_POINTER_TYPE && to.u.pointer_type.is_many &&

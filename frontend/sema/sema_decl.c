@@ -401,15 +401,15 @@ void sema_note_command_line(Sema *s, const ModuleInstance *m, const Decl *d)
 static void note_who_binds(Sema *s, const Decl *d)
 {
   const ModuleInstance *m = &s->modules[d->module];
-  if (m->parent != IR_NO_ID)
-    return;
-  if (m->imported_at.off == 0) {
+  bool is_imported = m->parent != IR_NO_ID;
+  if (!is_imported && m->imported_at.off == 0) {
     sema_note_command_line(s, m, d);
     if (!has_layout_block(m->ast))
       diag_file_without_layout(s->diags, d->name_span);
-  } else if (pool_is_none(m->params)) {
-    diag_imported_here(s->diags, m->imported_at, sema_text(s, m->path));
+    return;
   }
+  diag_param_given_by(s->diags, m->imported_at, is_imported ? "@import_module" : "@set_tile_code",
+                      sema_text(s, d->name));
 }
 
 /* The name of the constant that the module's import initialises, for a library's param

@@ -227,12 +227,16 @@ static bool is_listed(const char *const *names, const char *name)
   return false;
 }
 
+static bool is_tensor_access(Sema *s, const Setting *setting)
+{
+  return strcmp(sema_text(s, setting->name), "tensor_access") == 0;
+}
+
 /* The array of a tensor access may have its address at run time: a part, which settings have and
  * values have not. */
 static bool stays_unread(Sema *s, const Setting *setting, const Node *n)
 {
-  return node_kind(n) == ND_TENSOR_ACCESS &&
-         strcmp(sema_text(s, setting->name), "tensor_access") == 0;
+  return node_kind(n) == ND_TENSOR_ACCESS && is_tensor_access(s, setting);
 }
 
 static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
@@ -250,7 +254,10 @@ static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
     tuple_setting(s, setting, node_list_init(n));
     return;
   }
-  setting->value = sema_rvalue(s, n, POOL(NONE));
+  Operand o = sema_expr(s, n, POOL(NONE));
+  /* An array in place of an access is a mistake, which its type shows: its values are not read. */
+  bool is_array = pool_kind(s->pool, o.type) == PK_ARRAY_TYPE && is_tensor_access(s, setting);
+  setting->value = is_array ? o : sema_load(s, o);
 }
 
 static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const char *const *run_time)
@@ -482,6 +489,7 @@ bool setting_bool(Sema *s, Setting *field, bool otherwise)
   if (pool_kind(s->pool, value) != PK_BOOL_VALUE) {
     diag_setting_not_bool(s->diags, field->span, sema_text(s, field->name),
                           pool_type_of(s->pool, value));
+    diag_setting_bool_form(s->diags, field->span, sema_text(s, field->name));
     return otherwise;
   }
   return pool_eq(value, POOL(TRUE));

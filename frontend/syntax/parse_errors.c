@@ -102,6 +102,16 @@ static const Token *find_walrus(const Parser *p, const Token *found)
   return is_walrus ? colon : NULL;
 }
 
+/* A statement outside of functions: what could be meant by one that starts with `name`. */
+static void note_statement_at_top(Parser *p, const Token *name)
+{
+  const char *help = name[1].kind == '=' ? "'const NAME = VALUE;' or 'var NAME = VALUE;' declares; "
+                                           "assignments stand in functions and tasks"
+                   : name[1].kind == TK_IDENT ? NULL : "statements stand in functions and tasks";
+  if (help)
+    diag_syntax_help(p->diags, name->span, help);
+}
+
 /* The error that is reported instead of "expected ..., found ...", if there is a better one. */
 static bool report_special(Parser *p, const Token *before, const Token *found,
                            const int *expected, size_t n)
@@ -126,7 +136,8 @@ static bool report_special(Parser *p, const Token *before, const Token *found,
     if (word->kind != TK_IDENT || strcmp(str_text(p->names, word->as.text), "color") == 0)
       return false;
     diag_not_a_declaration(p->diags, word->span, str_text(p->names, word->as.text));
-    habit_note_name(p, word);
+    if (!habit_note_name(p, word))
+      note_statement_at_top(p, word);
   } else {
     return false;
   }

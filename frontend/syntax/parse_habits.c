@@ -17,6 +17,9 @@ typedef struct {
   const char *word, *help;
   WordUse use;
 } Foreign;
+#define FUNCTION_HAS_NAME \
+  "a function has a name and stands outside of all blocks: " \
+  "'fn NAME(PARAMETER: TYPE, ...) RESULT { ... }'"
 static const Foreign foreign_words[] = {
   {"let", "declare with 'const' or 'var'", WORD_PREFIX},
   {"auto", "declare with 'const' or 'var'; the type may be left out", WORD_PREFIX},
@@ -66,6 +69,9 @@ static const Foreign foreign_words[] = {
   {"f32", "the type follows the name: 'var x: f32;'", WORD_TYPE},
   {"typedef", "a type is a constant: 'const NAME = TYPE;'", WORD_PREFIX},
   {"import", "import with 'const m = @import_module(\"file.csl\");'", WORD_PREFIX},
+  {"from", "import with 'const m = @import_module(\"file.csl\");'", WORD_PREFIX},
+  {"class", "a type is a constant: 'const NAME = struct { NAME: TYPE, ... };'", WORD_PREFIX},
+  {"lambda", FUNCTION_HAS_NAME, WORD_PREFIX},
 };
 
 static const Foreign *find_foreign(const Parser *p, const Token *t)
@@ -386,6 +392,58 @@ static bool is_assigned_condition(const Parser *p, const Token *before, const To
   return open && (open[-1].kind == TK_IF || open[-1].kind == TK_WHILE);
 }
 
+static bool is_assignment(int kind)
+{
+  return kind == '=' || kind == TK_ADD_ASSIGN || kind == TK_SUB_ASSIGN || kind == TK_MUL_ASSIGN
+         || kind == TK_DIV_ASSIGN || kind == TK_REM_ASSIGN || kind == TK_AND_ASSIGN
+         || kind == TK_OR_ASSIGN || kind == TK_XOR_ASSIGN || kind == TK_SHL_ASSIGN
+         || kind == TK_SHR_ASSIGN;
+}
+
+/* `(a = b) != c` and `a = b = c`, at the assignment that stands in an expression. */
+static bool is_assigned_operand(const Parser *p, const Token *before, const Token *found)
+{
+  if (!is_assignment(found->kind) || !before)
+    return false;
+  const Token *open = bracket_around(p, found, '(', 1), *t = before;
+  if (open)
+    return starts_value(open[-1].kind);
+  while (t > p->tokens && t->kind != ';' && t->kind != ',' && t->kind != '{' && t->kind != '}'
+         && !is_assignment(t->kind))
+    t--;
+  return is_assignment(t->kind);
+}
+
+/* `fn f(x: i16 = 3)`, at the '='. */
+static bool is_default_of_parameter(const Parser *p, const Token *before, const Token *found)
+{
+  (void)before;
+  const Token *open = bracket_around(p, found, '(', 2);
+  return found->kind == '=' && open && open[-1].kind == TK_IDENT
+         && is_function_word(open[-2].kind);
+}
+
+/* `= fn(x: i16) i16 { return x; }`, inside the braces. */
+static bool is_nameless_function(const Parser *p, const Token *before, const Token *found)
+{
+  (void)before;
+  const Token *open = bracket_around(p, found, '{', 1), *t = open;
+  if (!open)
+    return false;
+  while (t > p->tokens && t->line == open->line && t->kind != ';' && t->kind != TK_FN)
+    t--;
+  return t->kind == TK_FN && t[1].kind == '(' && t > p->tokens && starts_value(t[-1].kind);
+}
+
+/* `@map(|x| x * x, ...)`, behind the second '|'. */
+static bool is_function_of_bars(const Parser *p, const Token *before, const Token *found)
+{
+  const Token *open = bracket_around(p, found, '(', 1);
+  return found->kind != '{' && before && before->kind == '|' && before - p->tokens > 2
+         && before[-1].kind == TK_IDENT && before[-2].kind == '|' && open
+         && open[-1].kind == TK_BUILTIN;
+}
+
 /* `@import_module(<library>)`, at the '<'. */
 static bool is_bare_library(const Parser *p, const Token *before, const Token *found)
 {
@@ -426,12 +484,26 @@ static bool is_cast(const Parser *p, const Token *before, const Token *found)
          && (found->kind == TK_IDENT || found->kind == TK_INT || found->kind == TK_FLOAT);
 }
 
-/* `struct Name { ... }` as a declaration. */
-static bool is_type_word(const Parser *p, const Token *before, const Token *found)
+/* `struct Name { ... }`, `union Name { ... }` and `enum Name { ... }` as declarations. */
+static bool is_struct_word(const Parser *p, const Token *before, const Token *found)
 {
   (void)p;
   (void)before;
-  return found->kind == TK_STRUCT || found->kind == TK_UNION || found->kind == TK_ENUM;
+  return found->kind == TK_STRUCT;
+}
+
+static bool is_union_word(const Parser *p, const Token *before, const Token *found)
+{
+  (void)p;
+  (void)before;
+  return found->kind == TK_UNION;
+}
+
+static bool is_enum_word(const Parser *p, const Token *before, const Token *found)
+{
+  (void)p;
+  (void)before;
+  return found->kind == TK_ENUM;
 }
 
 /* `"a" "b"`, which C joins. */
@@ -537,6 +609,13 @@ static const Habit habits[] = {
   {is_type_before_name,
    "the type of a parameter follows its name: 'fn f(x: i16) i16 { ... }'"},
   {is_assigned_condition, "values are compared with '=='"},
+  {is_assigned_operand, "an assignment is a statement and has no value: 'PLACE = VALUE;' stands "
+                        "alone, and '==' compares"},
+  {is_default_of_parameter, "a call has a value for each parameter of a function: only a 'param' "
+                            "has a default"},
+  {is_nameless_function, FUNCTION_HAS_NAME},
+  {is_function_of_bars, "'@map(FUNCTION, ...)' takes the name of a function, and "
+                        "'|i|{SIZE} -> ARRAY[i]' is an access of a DSD"},
   {is_bare_library, "the name of a library is a string: '@import_module(\"<NAME>\")'"},
   {is_lone_field, "'.NAME = VALUE' is a field of a struct value, '.{ .NAME = VALUE, ... }', where "
                   "all fields have names"},
@@ -544,7 +623,9 @@ static const Habit habits[] = {
    "a member of an enum is written with its type, 'TYPE.MEMBER', and a struct '.{ ... }'"},
   {is_brace_value, "a struct or a list of values starts with a dot: '.{ ... }'"},
   {is_cast, "a value is converted by '@as(TYPE, VALUE)'"},
-  {is_type_word, "a type is a constant: 'const NAME = struct { NAME: TYPE, ... };'"},
+  {is_struct_word, "a type is a constant: 'const NAME = struct { NAME: TYPE, ... };'"},
+  {is_union_word, "a type is a constant: 'const NAME = union { NAME: TYPE, ... };'"},
+  {is_enum_word, "a type is a constant: 'const NAME = enum(TYPE) { NAME, ... };'"},
   {is_second_string, "join strings with @strcat"},
   {is_bare_operand,
    "put parentheses around an 'if', 'switch' or block that is an operand"},
