@@ -273,9 +273,22 @@ CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 LOOK = harness.ROOT / "tests" / "viewer"
 
 
+needs_browser = pytest.mark.skipif(
+    not os.access(CHROMIUM, os.X_OK) or not (LOOK / "node_modules").is_dir(),
+    reason="needs Chromium, and npm ci in tests/viewer")
+
+
+def look_at(folder):
+    """What a browser shows of r.html in the folder."""
+    done = subprocess.run(["node", LOOK / "look.mjs", folder / "r.html", folder, "r", "quick"],
+                          capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "CHROMIUM": CHROMIUM})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.long
-@pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK) or not (LOOK / "node_modules").is_dir(),
-                    reason="needs Chromium, and npm ci in tests/viewer")
+@needs_browser
 def test_the_page_in_a_browser(tmp_path):
     """tests/claims/viewer.py does more: other programs, widths, a dark theme, times."""
     folder = shutil.copytree(harness.ROOT / "samples/gemv", tmp_path / "gemv")
@@ -284,17 +297,33 @@ def test_the_page_in_a_browser(tmp_path):
     image = tmp_path / "gemv.bin"
     harness.compile(folder / "layout.csl", image, params={"width": 6, "height": 4, "M": 12, "N": 18})
     harness.emu(image, f"--report={tmp_path}/r.html", f"--stats={tmp_path}/s.json")
-    done = subprocess.run(["node", LOOK / "look.mjs", tmp_path / "r.html", tmp_path, "r", "quick"],
-                          capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "CHROMIUM": CHROMIUM})
-    assert done.returncode == 0, done.stderr
-    seen, stats = json.loads(done.stdout), harness.stats(tmp_path / "s.json")
+    seen, stats = look_at(tmp_path), harness.stats(tmp_path / "s.json")
     assert seen["errors"] == seen["fetched"] == seen["axe"] == seen["wide"] == seen["untidy"] == []
     assert seen["source"].endswith("pe.csl")      # where most cycles are code of the compiler
     for name in ("cycles", "instructions", "groups", "wavelets", "wavelet_hops"):
         assert seen["stats"][name] == [stats[name], f"{stats[name]:,}"]
     assert seen["totals"]["links"] == stats["wavelet_hops"]
     assert seen["totals"]["waits"] == sum(stats["stalls"].values())
+
+
+LONG = "that_a_script_has_made_" + 5 * "of_many_" + "words"
+SMALL_RUNS = {
+    "long names": lambda text: re.sub(r"\b(main|receive|received|to_east)\b", rf"\1_{LONG}", text),
+    "no wavelet": lambda text: text.replace("@mov32(to_east, 42);", ""),
+}
+
+
+@pytest.mark.long
+@needs_browser
+@pytest.mark.parametrize("name", SMALL_RUNS)
+def test_the_page_of_a_small_run_in_a_browser(tmp_path, name):
+    folder = shutil.copytree(harness.ROOT / "samples/hello-wavelet", tmp_path / "hello")
+    for source in folder.glob("*.csl"):
+        source.write_text(SMALL_RUNS[name](source.read_text()))
+    harness.compile(folder / "layout.csl", tmp_path / "p.bin")
+    harness.emu(tmp_path / "p.bin", f"--report={tmp_path}/r.html")
+    seen = look_at(tmp_path)
+    assert seen["errors"] == seen["axe"] == seen["wide"] == seen["untidy"] == seen["empty"] == []
 
 
 ALL_COLORS = """
@@ -353,8 +382,7 @@ def line_of(stroke):
     return linear_light(re.search(r"rgb\([^)]*\)", image)[0]), (edges[1], edges[3] - edges[2])
 
 
-@pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK) or not (LOOK / "node_modules").is_dir(),
-                    reason="needs Chromium, and npm ci in tests/viewer")
+@needs_browser
 def test_routes_of_all_colors_can_be_told_apart(tmp_path):
     """By pattern, or else by a color that differs for every kind of sight; all 24 by the color."""
     (tmp_path / "layout.csl").write_text(ALL_COLORS)

@@ -63,8 +63,9 @@ async function serious(page) {
     .map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 120)}`);
 }
 
-// Words that break over lines where they need not, cells whose text is wider than they are, and rows of tables whose cells stand at different
-// heights.  Names and paths may be longer than a cell.
+// Words that break over lines where they need not, cells whose text is wider than they are, rows of
+// tables whose cells stand at different heights, and one thing as if it were several.  Names and
+// paths may be longer than a cell.
 async function untidy(page) {
   return page.evaluate(() => {
     const found = [], most_letters = 16, off = 1.5, off_of_code = 5;
@@ -100,9 +101,15 @@ async function untidy(page) {
       if (middles.some((m) => Math.abs(m.at - middles[0].at) > m.off))
         found.push(`uneven: ${row.textContent.slice(0, 60)}`);
     }
+    for (const node of texts(document.body))
+      for (const several of node.data.matchAll(/(?<![\d,.])1 (cycles|wavelets)\b/g))
+        found.push(`one is no ${several[1]}: ${node.data.slice(0, 60)}`);
     return [...new Set(found)];
   });
 }
+
+const tablesWithoutRows = (page) => page.$$eval(".panel:not([hidden]) table", (all) =>
+  all.filter((t) => !t.tBodies[0].rows.length).map((t) => t.caption.textContent));
 
 // The numbers of --stats that the page shows, and the total of every quantity of the map.
 async function numbers(page) {
@@ -171,8 +178,7 @@ async function emptyTables(page) {
   await page.click("#tab-tile");
   for (let i = 0; i < 3; i++) await page.keyboard.press(".");
   await page.waitForTimeout(300);
-  const empty = await page.$$eval(".panel:not([hidden]) table", (all) =>
-    all.filter((t) => !t.tBodies[0].rows.length).map((t) => t.caption.textContent));
+  const empty = await tablesWithoutRows(page);
   await page.keyboard.press("Escape");
   return empty;
 }
@@ -186,7 +192,7 @@ async function menuFits(page) {
 }
 
 const watch = { loads: [], errors: [], fetched: [] };
-const result = { axe: [], wide: [], untidy: [] };
+const result = { axe: [], wide: [], untidy: [], empty: [] };
 for (const [width, height] of WIDTHS)
   for (const theme of THEMES) {
     const page = await open(width, height, theme, watch);
@@ -195,6 +201,7 @@ for (const [width, height] of WIDTHS)
       await page.waitForTimeout(60);
       result.axe.push(...(await serious(page)).map((v) => `${width} ${theme} ${tab}: ${v}`));
       result.untidy.push(...(await untidy(page)).map((v) => `${width} ${theme} ${tab}: ${v}`));
+      result.empty.push(...(await tablesWithoutRows(page)).map((v) => `${tab}: ${v}`));
       if (await page.evaluate(() => document.documentElement.scrollWidth >
                                     document.documentElement.clientWidth + 1))
         result.wide.push(`${width} ${theme} ${tab}`);
@@ -210,7 +217,7 @@ for (const [width, height] of WIDTHS)
       Object.assign(result, await numbers(page));
       result.keys = await keys(page);
       result.time = await chosenTime(page);
-      result.empty = await emptyTables(page);
+      result.empty.push(...await emptyTables(page));
       result.frames = await panFrames(page);
     }
     await page.close();

@@ -9,7 +9,7 @@ import type { FabricMap, HotLink } from "./map";
 import { Slicer } from "./data";
 import { portNames } from "./routes";
 import type { Route } from "./routes";
-import { format, heatColor, percent } from "./scale";
+import { counted, format, heatColor, percent } from "./scale";
 import type { State } from "./state";
 import { TileTimeLine } from "./timeline";
 
@@ -48,8 +48,9 @@ const NAMES: Record<string, string> = {
 
 export function estimateText(state: State): string {
   const estimate = state.run.statistics.estimate;
-  return estimate ? `${format(Math.round(estimate.low))} to ${format(Math.round(estimate.high))}`
-    : "";
+  if (!estimate) return "";
+  const low = Math.round(estimate.low), high = Math.round(estimate.high);
+  return low === high ? format(low) : `${format(low)} to ${format(high)}`;
 }
 
 export class Overview implements Panel {
@@ -64,7 +65,8 @@ export class Overview implements Panel {
       this.busiest, statistics(state),
       estimate ? element("p", { class: "note" },
         `Public counts of ${estimate.points} ${estimate.class} programs on ${stats.arch} lie ` +
-        `around ours so that this one is expected to take ${estimateText(state)} cycles.`) : "",
+        `around ours so that this one is expected to take ${estimateText(state)} ` +
+        `cycle${estimateText(state) === "1" ? "" : "s"}.`) : "",
       stats.phases.length > 1 ? this.phases() : "",
       state.run.sampled ? element("p", { class: "note" }, sampledNote(state.run)) : "",
       element("p", { class: "note" }, state.run.honesty));
@@ -375,7 +377,7 @@ export class MemoryPanel implements Panel {
 
   private strip(pieces: Piece[], memory: number): HTMLElement {
     return element("div", { class: "memory", role: "img", "aria-label":
-      `${pieces.filter((p) => p.kind !== "free").length} names from 0 to ${memory}` },
+      `${counted(pieces.filter((p) => p.kind !== "free").length, "name")} from 0 to ${memory}` },
       ...pieces.map((p) => element("span", {
         class: p.kind, title: `${p.name} ${p.type}: ${format(p.to - p.from)} bytes at ` +
           `0x${p.from.toString(16)}`,
@@ -412,17 +414,22 @@ export class WavesPanel implements Panel {
   shown(): void {
     if (this.loaded) return;
     this.loaded = true;
-    const { ways_one_of: one, ways_until: until } = this.state.run;
+    const { ways_one_of: one, ways_until: until, statistics } = this.state.run;
+    if (!this.ways.length) {
+      this.box.append(element("p", { class: "note" },
+        !statistics.wavelets ? "The run has sent no wavelet."
+        : one === undefined ? sampledNote(this.state.run) : "The page keeps no ways of wavelets."));
+      return;
+    }
     const colors = [...new Set(this.ways.map((w) => w.color))];
     this.color.append(element("option", { value: -1 }, "all colors"), ...colors
       .sort((a, b) => a - b).map((c) => element("option", { value: c }, `color ${c}`)));
     this.box.append(
-      element("p", { class: "note" }, this.ways.length
-        ? `The page keeps the whole ways of ${format(this.ways.length)} wavelets, ` +
+      element("p", { class: "note" },
+        `The page keeps the whole ways of ${counted(this.ways.length, "wavelet")}, ` +
           (one === 1 ? "all" : `about one of ${format(one ?? 1)}, chosen by a hash,`) +
           (until === undefined ? " of the run." : ` up to cycle ${format(until)}; the events of ` +
-            "later ones would make the run take much longer.")
-        : one === undefined ? sampledNote(this.state.run) : "The page keeps no ways of wavelets."),
+            "later ones would make the run take much longer.")),
       element("p", { class: "row" }, element("label", {}, "Show ", this.color),
               element("label", {}, this.onlyTile, " that pass the chosen tile")),
       this.detail, this.list);
@@ -447,7 +454,7 @@ export class WavesPanel implements Panel {
       found.length > WAYS_SHOWN ? `The first ${WAYS_SHOWN} of ${format(found.length)} wavelets`
         : "Wavelets",
       [words("number"), number("color"), words("sender"), number("cycle"),
-       number("cycles to the end"), number("takers")], rows));
+       number("cycles to the end"), number("takers")], rows, "None of them passes this tile."));
   }
 
   private describe(): void {

@@ -1,7 +1,7 @@
 // The run over time: a chart of the whole fabric, the slider, and playback.
 import { Slicer, findQuantity } from "./data";
 import { Surface, element, themeColors } from "./dom";
-import { cyclesEach, format, lineColor, ticks } from "./scale";
+import { counted, cyclesEach, format, lineColor, ticks } from "./scale";
 import type { State } from "./state";
 
 const MARGIN = { left: 46, top: 6, right: 48, bottom: 20 };
@@ -45,7 +45,7 @@ export class TimeStrip {
   private makeControls(): void {
     this.length.append(element("option", { value: 0 }, "whole run"), ...LENGTHS
       .filter((n) => n < this.steps)
-      .map((n) => element("option", { value: n }, `${format(n * this.step)} cycles`)),
+      .map((n) => element("option", { value: n }, counted(n * this.step, "cycle"))),
       this.ownLength);
     this.speed.append(...["slow", "normal", "fast", "fastest"].map((name, i) =>
       element("option", { value: i, selected: i === 1 }, name)));
@@ -243,7 +243,7 @@ export class TimeStrip {
     else if (!chosen || Math.min(chosen, this.steps - first) !== count) {
       if (!LENGTHS.includes(count)) {
         this.ownLength.value = String(count);
-        this.ownLength.textContent = `${format(count * this.step)} cycles`;
+        this.ownLength.textContent = counted(count * this.step, "cycle");
         this.ownLength.hidden = false;
       }
       this.length.value = String(count);
@@ -254,7 +254,7 @@ export class TimeStrip {
     const { from, to } = this.state.chosen.window;
     this.showLength();
     this.slider.value = String(Math.floor(from / this.step));
-    const text = this.state.isWhole ? `whole run, ${format(this.state.run.cycles)} cycles`
+    const text = this.state.isWhole ? `whole run, ${counted(this.state.run.cycles, "cycle")}`
       : `cycles ${format(from)} to ${format(to)}`;
     this.shown.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);

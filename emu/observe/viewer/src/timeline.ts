@@ -3,7 +3,7 @@ import { SpanKind, WAIT_NAMES, WAIT_TEXTS, readTimeLine, sampledNote, timeLineTi
   from "./data";
 import type { Span, TileClass, TimeLine } from "./data";
 import { Surface, element, fitting, themeColors } from "./dom";
-import { format, lineColor, ticks } from "./scale";
+import { counted, format, lineColor, ticks } from "./scale";
 import type { State } from "./state";
 
 const ROW = 30, LABEL = 92, AXIS = 22;
@@ -99,9 +99,9 @@ export class TileTimeLine {
         waits.set(s.subject, (waits.get(s.subject) ?? 0) + s.to - s.from);
     const name = this.state.tileName(this.tile);
     this.surface.canvas.setAttribute("aria-label", `Time line of ${name}: ` +
-      this.rows.map((r) => `${r.name}: ${r.spans.length} parts`).join(", ") + "; " +
+      this.rows.map((r) => `${r.name}: ${counted(r.spans.length, "part")}`).join(", ") + "; " +
       ([...waits].map(([cause, cycles]) => `waits for ${WAIT_TEXTS[WAIT_NAMES[cause]]}: ` +
-        `${format(cycles)} cycles`).join(", ") || "no waits"));
+        counted(cycles, "cycle")).join(", ") || "no waits"));
     this.waits = waits;
     this.makeLegend();
   }
@@ -116,7 +116,7 @@ export class TileTimeLine {
       item(theme.faint, "", "task"), item(lineColor(0, theme.dark), "", "vector operation"),
       ...[...this.waits].map(([cause, cycles]) =>
         item(this.waitColor(cause), WAIT_PATTERN[cause],
-             `waits: ${WAIT_TEXTS[WAIT_NAMES[cause]]}, ${format(cycles)} cycles`)));
+             `waits: ${WAIT_TEXTS[WAIT_NAMES[cause]]}, ${counted(cycles, "cycle")}`)));
   }
 
   private waitColor(cause: number): string {
