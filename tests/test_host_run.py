@@ -167,6 +167,22 @@ def test_words_are_quoted_as_in_a_shell(program, tmp_path):
 
 # ---- files ---------------------------------------------------------------------------------------
 
+def test_a_folder_that_takes_no_files_does_not_end_a_script(program):
+    """One that is gone, and one where a file has the name of the folder of traces."""
+    script(program, """
+        import os, tempfile
+        r.stop()
+        out, gone = os.path.abspath("out"), tempfile.mkdtemp()
+        os.chdir(gone)
+        open("simfab_traces", "w").close()
+        SdkRuntime(out).stop()
+        os.remove("simfab_traces"); os.remove("sim.log"); os.rmdir(gone)
+        with SdkRuntime(out) as again:
+            again.launch("scale", 2.0, 1, nonblock=False)
+        os.chdir(os.path.dirname(out))
+    """)
+
+
 def test_files_appear_whole(endless, tmp_path):
     """Nothing stands under a file's name, and nothing else in its folder, while it is written."""
     with subprocess.Popen([harness.tool("wse-emu"), endless / "out", "--trace=inst",

@@ -19,6 +19,7 @@ WSE_TRACE_FILE=F.  WSE_RUN_LOG=F appends a line of statistics for each program r
 """
 
 import atexit
+import contextlib
 import ctypes
 import enum
 import json
@@ -134,6 +135,11 @@ _MOST_THREADS = 64
 _ELEMENTS_OF_16_BITS = ("i16", "u16", "f16", "bf16", "cb16")
 
 
+def _folder_takes_files():
+    """Of the current folder: one that has been removed is still there for its processes."""
+    return os.access(".", os.W_OK) and os.stat(".").st_nlink > 0
+
+
 @one_at_a_time
 class SdkRuntime(Tiles):
     """Loads a compiled program on the emulator and carries out host operations in order, also those
@@ -143,8 +149,9 @@ class SdkRuntime(Tiles):
                  simfab_numthreads=5, msg_level="WARNING", memcpy_required=True, wse_args="",
                  wafer=None):
         # Older scripts move the vendor's folder of traces; there are none unless WSE_TRACE asks.
-        if not suppress_simfab_trace and os.access(".", os.W_OK):
-            Path("simfab_traces").mkdir(exist_ok=True)
+        if not suppress_simfab_trace:
+            with contextlib.suppress(OSError):
+                Path("simfab_traces").mkdir(exist_ok=True)
         self._handle = ctypes.c_void_p()
         self._lock = threading.RLock()
         self._state = "made"
@@ -187,7 +194,7 @@ class SdkRuntime(Tiles):
         return dict(
             check=wse_lib.CHECK_ERROR, threads=threads,
             **wse_lib.options_of_environment(),
-            sim_log=b"sim.log" if os.access(".", os.W_OK) else b"/dev/stdout",
+            sim_log=b"sim.log" if _folder_takes_files() else b"/dev/stdout",
             args=os.fsencode(own_options),
             later_args=os.fsencode(_options_of_environment(own_options)))
 
