@@ -788,6 +788,9 @@ def test_client_of_the_appliance(program):
             compiler.compile(codedir=".", layout="loose.csl", args="-o loose", outdir=".")
             assert "one text, as on a command line" in message(
                 compiler.compile, ".", "loose.csl", ["-o", "loose"])
+            assert "the folder with the program is a path, not None" in message(
+                compiler.compile, None, "loose.csl", "")
+            assert "artifact is a path, not None" in message(client.SdkLauncher, None, True)
             for missing in (lambda: compiler.compile("nowhere", "loose.csl", ""),
                             lambda: client.SdkLauncher("nowhere", simulator=True)):
                 try:
@@ -829,6 +832,12 @@ def test_client_of_the_appliance(program):
             assert launcher.download_artifact("result.txt", "./kept/run.txt") == "kept/run.txt"
             assert launcher.download_artifact("made", "kept/all/") == "kept/all/made.tar.gz"
             assert "exit code 3" in message(launcher.run, "exit 3")
+            assert "one text, as in a shell" in message(launcher.run, ["ls", "-l"])
+            Path("stage_me").mkdir()
+            for text in ("first", "second"):        # a folder again, as a file
+                Path("stage_me/data").write_text(text)
+                launcher.stage("stage_me")
+                assert launcher.run("cat stage_me/data") == text
             assert launcher.run("printf 'a\\\\377b'") == "a\\ufffdb"     # no UTF-8
             try:
                 launcher.download_artifact("resulted.txt", ".")

@@ -40,6 +40,12 @@ def _warn_of_machine(simulator):
                       "says that this is meant", RuntimeWarning, 3)
 
 
+def _path(what, value):
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{what} is a path, not {value!r}")
+    return Path(value)
+
+
 class SdkCompiler:
     """Runs cslc."""
 
@@ -57,7 +63,7 @@ class SdkCompiler:
         paths among the options `args` are those of codedir, as is the output's; outdir is where a
         cluster would put its archive."""
         del outdir
-        folder = Path(codedir)
+        folder = _path("the folder with the program", codedir)
         if not folder.is_dir():
             raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with the program")
         if not isinstance(args, str):
@@ -99,7 +105,7 @@ class SdkLauncher:
     def __init__(self, artifact, simulator=False, **named):
         _takes_only_job("SdkLauncher", named)
         _warn_of_machine(simulator)
-        self._artifact = Path(artifact).resolve()
+        self._artifact = _path("an artifact", artifact).resolve()
         if not self._artifact.exists():
             raise FileNotFoundError(f"there is no {os.fspath(artifact)!r}; SdkCompiler.compile() "
                                     "returns the path of what it has made")
@@ -121,15 +127,20 @@ class SdkLauncher:
 
     def stage(self, path):
         """Copies a file or folder to where the commands run."""
-        path = Path(path)
-        copy = shutil.copytree if path.is_dir() else shutil.copy2
-        copy(path, self._inside() / path.name)
+        path = _path("what is staged", path)
+        copy = self._inside() / path.name
+        if path.is_dir():
+            shutil.copytree(path, copy, dirs_exist_ok=True)
+        else:
+            shutil.copy2(path, copy)
 
     def run(self, *commands):
         """Runs a command line for each argument and returns what they print.  %CMADDR% becomes an
         empty word: there is no machine to name."""
         printed = []
         for command in commands:
+            if not isinstance(command, str):
+                raise TypeError(f"a command is one text, as in a shell, not {command!r}")
             done = subprocess.run(["bash", "-c", _ADDRESS.sub("''", command)],
                                   cwd=self._inside(), capture_output=True, text=True, errors="replace",
                                   stdin=subprocess.DEVNULL, check=False, env=os.environ)
