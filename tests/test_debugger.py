@@ -144,8 +144,51 @@ def test_writing_needs_the_present(session, engine):
     assert out[11] == "pending = 67\n"
 
 
+HELD = """
+var small: i16 = 1;
+var count: u32 = 1;
+var half: f16 = 1.0;
+var flag: bool = false;
+var wide: u64 = 1;
+fn main() void { small += 1; count += 1; half += 1.0; wide += 1; flag = small > 5; }
+comptime { @export_symbol(main); }
+"""
+
+
+@pytest.mark.parametrize("text, answer", [
+    ("small = -32768", "small = -32768"), ("small = 32768", "i16 does not hold 32768"),
+    ("small = 0xffff", "i16 does not hold 65535"), ("small = 2.5", "i16 does not hold 2.5"),
+    ("small = 2.0", "small = 2"), ("small = -32769", "i16 does not hold -32769"),
+    ("count = 4294967295", "count = 4294967295"), ("count = -1", "u32 does not hold -1"),
+    ("count = 99999999999", "u32 does not hold 99999999999"),
+    ("half = 65504", "half = 65504"), ("half = 70000", "f16 does not hold 70000"),
+    ("flag = 1", "flag = true"), ("flag = 2", "bool does not hold 2"),
+    ("wide = 18446744073709551615", "wide = 18446744073709551615"), ("wide = -1", "u64 does not hold -1"),
+])
+def test_a_number_that_a_type_does_not_hold_is_refused(session, text, answer):
+    session.compile("layout {\n  @set_rectangle(1, 1);\n  @set_tile_code(0, 0, \"pe.csl\");\n"
+                    "  @export_name(\"main\", fn()void);\n}\n", HELD, "-O0")
+    name = text.split()[0]
+    told, after = session.answers([f"set {text}", f"print {name}"], "--engine=fast",
+                                  "--launch=main")
+    assert told == answer + "\n"
+    assert after == (answer if "hold" not in answer else
+                     {"small": "small = 1", "count": "count = 1", "half": "half = 1",
+                      "flag": "flag = false", "wide": "wide = 1"}[name]) + "\n"
+
+
+def test_lists_without_entries_say_so(session):
+    """Where no main thread runs, nothing is in a function; the source has no place either."""
+    session.compile(LAYOUT, PE)
+    out = session.answers(["info locals", "info args", "info dsrs", "list", "quit"])
+    assert out[0] == out[1] == "the tile's main thread is in no function\n"
+    assert out[2] == "the tile has loaded no DSR\n"
+    assert out[3].startswith("     1  ") and "->" not in out[3]
+
+
 MISTAKES = {
-    "frobnicate": "there is no command 'frobnicate'", "break nowhere": "no tile has a function",
+    "frobnicate": "there is no command 'frobnicate'", "brek scale": "did you mean 'break'?",
+    "run": "did you mean 'continue'?", "where": "did you mean 'backtrace'?", "break nowhere": "no tile has a function",
     "break pe.csl:9999": "no tile has code at line 9999", "break": "a place is missing",
     "break scale @7,7": "is no tile or region", "break wavelet 99": "no tile has a color '99'",
     "break task nowhere": "no tile has a task 'nowhere'",

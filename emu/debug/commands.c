@@ -259,9 +259,13 @@ static void run_ignore(Debugger *d, const char *rest)
 
 /* ---- where and what ------------------------------------------------------------------------ */
 
+typedef struct { Debugger *d; uint32_t n; } LocalList;
+
 static void print_local(void *context, const DebugLocal *local, const EvalValue *value)
 {
-  Debugger *d = context;
+  LocalList *list = context;
+  Debugger *d = list->d;
+  list->n++;
   Frames frames;
   EvalContext e = evaluator_of(d, &frames);
   fprintf(d->out, "%s = ", local->name);
@@ -270,6 +274,21 @@ static void print_local(void *context, const DebugLocal *local, const EvalValue 
   else
     fprintf(d->out, "<no place here>");
   fputc('\n', d->out);
+}
+
+/* The parameters of the chosen frame, with or without its other variables. */
+static void print_locals(Debugger *d, bool with_others)
+{
+  Frames frames;
+  EvalContext e = evaluator_of(d, &frames);
+  LocalList list = {.d = d};
+  names_visit_locals(&e, true, print_local, &list);
+  if (with_others)
+    names_visit_locals(&e, false, print_local, &list);
+  if (frames.n == 0)
+    fprintf(d->out, "the tile's main thread is in no function\n");
+  else if (list.n == 0)
+    fprintf(d->out, "the function has none here\n");
 }
 
 static void run_backtrace(Debugger *d, const char *rest)
@@ -425,7 +444,8 @@ static void run_memory(Debugger *d, const char *rest)
 
 /* ---- source and code ----------------------------------------------------------------------- */
 
-static void print_lines(Debugger *d, const char *file, uint64_t line)
+/* `marked`: the line that gets an arrow; 0: none does. */
+static void print_lines(Debugger *d, const char *file, uint64_t line, uint64_t marked)
 {
   size_t length;
   char *text = file_read_all(file, &length);
@@ -439,7 +459,7 @@ static void print_lines(Debugger *d, const char *file, uint64_t line)
     while (end < length && text[end] != '\n')
       end++;
     if (number >= first)
-      fprintf(d->out, "%s%4" PRIu64 "  %.*s\n", number == line ? "->" : "  ", number,
+      fprintf(d->out, "%s%4" PRIu64 "  %.*s\n", number == marked ? "->" : "  ", number,
               (int)(end - i), text + i);
     i = end + 1;
   }
@@ -459,7 +479,7 @@ static void run_list(Debugger *d, const char *rest)
   bool is_elsewhere = strchr(rest, ':') || isalpha((unsigned char)*rest) || *rest == '_';
   if (is_elsewhere ? stops_find_source(d, rest, &file, &line)
                    : read_count(d, rest, &line, has_place ? frames.all[d->frame].line : 1))
-    print_lines(d, file, line);
+    print_lines(d, file, line, *rest || has_place ? line : 0);
 }
 
 static void run_disassemble(Debugger *d, const char *rest)
@@ -551,6 +571,7 @@ static void print_descriptors(Debugger *d)
 {
   Engine *engine = timeline_engine(d->timeline);
   const Tile *core = engine->ops->tile(engine, d->tile, false);
+  unsigned shown = 0;
   for (unsigned f = 0; core && core->mem.cls && f < DSR_FILE_COUNT; f++)
     for (unsigned i = 0; i < MAX_DSRS; i++) {
       char text[256];
@@ -558,7 +579,10 @@ static void print_descriptors(Debugger *d)
         continue;
       descriptor_print(&dsr_at(core->dsrs, (DsrFile)f, i)->desc, text, sizeof text);
       fprintf(d->out, "%s[%u] %s\n", dsr_file_name((DsrFile)f), i, text);
+      shown++;
     }
+  if (!shown)
+    fprintf(d->out, "the tile has loaded no DSR\n");
 }
 
 static void print_tile(Debugger *d)
@@ -569,14 +593,12 @@ static void print_tile(Debugger *d)
 
 static void run_info(Debugger *d, const char *rest)
 {
-  Frames frames;
-  EvalContext e = evaluator_of(d, &frames);
   if (strncmp(rest, "b", 1) == 0)
     stops_print(d);
   else if (strncmp(rest, "l", 1) == 0)
-    names_visit_locals(&e, true, print_local, d), names_visit_locals(&e, false, print_local, d);
+    print_locals(d, true);
   else if (strncmp(rest, "a", 1) == 0)
-    names_visit_locals(&e, true, print_local, d);
+    print_locals(d, false);
   else if (strncmp(rest, "g", 1) == 0 || strncmp(rest, "v", 1) == 0)
     print_globals(d);
   else if (strncmp(rest, "r", 1) == 0)
@@ -711,6 +733,28 @@ static const Command *find_command(const char *name)
   return found;
 }
 
+/* Commands of other debuggers, and what has their effect here. */
+static const struct { const char *theirs, *ours; } of_others[] = {
+  {.theirs = "run", .ours = "continue"}, {.theirs = "start", .ours = "continue"},
+  {.theirs = "where", .ours = "backtrace"}, {.theirs = "clear", .ours = "delete"},
+  {.theirs = "kill", .ours = "quit"}};
+
+static void report_no_command(Debugger *d, const char *name)
+{
+  const char *names[ARRAY_COUNT(commands)], *meant = NULL;
+  for (size_t i = 0; i < ARRAY_COUNT(of_others); i++)
+    if (strcmp(of_others[i].theirs, name) == 0)
+      meant = of_others[i].ours;
+  for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
+    names[i] = commands[i].name;
+  if (!meant)
+    meant = base_nearest(name, names, ARRAY_COUNT(names));
+  fprintf(d->out, "there is no command '%s'; ", name);
+  if (meant)
+    fprintf(d->out, "did you mean '%s'? ", meant);
+  fprintf(d->out, "'help' lists them\n");
+}
+
 void commands_run(Debugger *d, const char *line)
 {
   char copy[sizeof d->last], name[32];
@@ -737,5 +781,5 @@ void commands_run(Debugger *d, const char *line)
   if (c)
     c->run(d, rest);
   else
-    fprintf(d->out, "there is no command '%s'; 'help' lists them\n", name);
+    report_no_command(d, name);
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,24 @@ static bool is_number(const DebugType *type)
   }
 }
 
+/* What a number of the type stands for whose bits these are. */
+static EvalValue number_of_bits(const EvalContext *e, const DebugType *type, uint64_t bits)
+{
+  const Image *image = program_of(e)->image;
+  const DebugType *of = type->kind == DT_ENUM ? image_debug_type(image, type->of) : type;
+  unsigned unused = 64 - type->bits;
+  EvalValue v = {.kind = EVAL_INTEGER, .integer = (int64_t)bits,
+                 .is_unsigned = type->kind == DT_UNSIGNED && unused == 0};
+  if (of->kind == DT_SIGNED && type->bits)
+    v.integer = (int64_t)(bits << unused) >> unused;
+  if (type->kind == DT_FLOAT16 || type->kind == DT_FLOAT32) {
+    v.kind = EVAL_FLOAT;
+    v.number = type->kind == DT_FLOAT32 ? fp32_to_double((uint32_t)bits)
+                                        : fp16_to_double(image->fp16, (uint16_t)bits);
+  }
+  return v;
+}
+
 /* Makes a typed number a number of the debugger's. */
 static bool load_number(EvalContext *e, EvalValue *v)
 {
@@ -67,22 +86,9 @@ static bool load_number(EvalContext *e, EvalValue *v)
     return set_why(e, "the value lies outside the tile's memory");
   uint64_t bits = bits_at(bytes, v->bit, type->bits);
   free(bytes);
-  bool is_signed = type->kind == DT_SIGNED;
-  if (type->kind == DT_ENUM) {
-    const DebugType *of = image_debug_type(program_of(e)->image, type->of);
-    is_signed = of->kind == DT_SIGNED;
-  }
-  unsigned unused = 64 - type->bits;
-  *v = (EvalValue){.kind = EVAL_INTEGER, .integer = (int64_t)bits, .is_held = v->is_held,
-                   .is_unsigned = type->kind == DT_UNSIGNED && unused == 0};
-  if (is_signed && type->bits)
-    v->integer = (int64_t)(bits << unused) >> unused;
-  if (type->kind == DT_FLOAT16 || type->kind == DT_FLOAT32) {
-    v->kind = EVAL_FLOAT;
-    v->number = type->kind == DT_FLOAT32 ? fp32_to_double((uint32_t)bits)
-                                         : fp16_to_double(program_of(e)->image->fp16,
-                                                          (uint16_t)bits);
-  }
+  bool is_held = v->is_held;
+  *v = number_of_bits(e, type, bits);
+  v->is_held = is_held;
   return true;
 }
 
@@ -712,6 +718,29 @@ static uint64_t bits_of_number(const EvalContext *e, const DebugType *type, cons
   return (uint64_t)evaluate_integer(e, v);
 }
 
+/* Whether the type has the number: floats round, but stay finite; integers stay what they are. */
+static bool type_holds(const EvalContext *e, const DebugType *type, const EvalValue *v,
+                       uint64_t bits)
+{
+  uint64_t kept = type->kind == DT_BOOL ? bits & 1
+                  : type->bits < 64     ? bits & ((UINT64_C(1) << type->bits) - 1) : bits;
+  EvalValue back = number_of_bits(e, type, kept);
+  if (back.kind == EVAL_FLOAT)
+    return isfinite(back.number) || !isfinite(as_double(v));
+  if (v->kind == EVAL_FLOAT)
+    return as_double(&back) == v->number;
+  bool is_other_sign = v->integer < 0 && v->is_unsigned != back.is_unsigned;
+  return back.integer == v->integer && !is_other_sign;
+}
+
+static bool refuse_number(EvalContext *e, const DebugType *type, const EvalValue *v)
+{
+  if (v->kind == EVAL_FLOAT)
+    return set_why(e, "%s does not hold %g", type->name, v->number);
+  return v->is_unsigned ? set_why(e, "%s does not hold %" PRIu64, type->name, (uint64_t)v->integer)
+                        : set_why(e, "%s does not hold %" PRId64, type->name, v->integer);
+}
+
 /* Writes bytes to where the value has them. */
 static bool write_bytes(EvalContext *e, const EvalValue *place, const uint8_t *bytes, uint32_t n)
 {
@@ -733,10 +762,12 @@ bool evaluate_assign(EvalContext *e, const EvalValue *place, const EvalValue *va
                    "written");
   if (!load_number(e, &v))
     return false;
+  uint64_t bits = bits_of_number(e, place->type, &v);
+  if (!type_holds(e, place->type, &v, bits))
+    return refuse_number(e, place->type, &v);
   uint8_t *bytes = value_bytes(e, place);
   if (!bytes)
     return set_why(e, "the value lies outside the tile's memory");
-  uint64_t bits = bits_of_number(e, place->type, &v);
   uint32_t width = place->type->bits;
   for (uint32_t i = 0; i < width; i++) {
     uint32_t bit = place->bit + i;

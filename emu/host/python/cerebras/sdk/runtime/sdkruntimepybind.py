@@ -136,7 +136,7 @@ _ELEMENTS_OF_16_BITS = ("i16", "u16", "f16", "bf16", "cb16")
 
 
 def _folder_takes_files():
-    """Of the current folder: one that has been removed is still there for its processes."""
+    """Whether the current folder does; os.access() also says so of one that has been removed."""
     return os.access(".", os.W_OK) and os.stat(".").st_nlink > 0
 
 
