@@ -3,6 +3,8 @@
  * type, and how they share wavelets. */
 #include "frontend/layout/fabric_check.h"
 
+#include <stdlib.h>
+
 enum { SOURCES_SHOWN = 3 };
 
 /* ---- how much arrives ------------------------------------------------------------------------ */
@@ -137,6 +139,30 @@ static bool is_alike(const Total *sent, const Total *taken)
                           (sent->element_bytes != 2 || sent->simd == taken->simd));
 }
 
+static unsigned hops_between(const FabricCheck *c, uint32_t a, uint32_t b)
+{
+  int width = (int)c->l->width, from = (int)a, to = (int)b;
+  return (unsigned)(abs(from % width - to % width) + abs(from / width - to / width));
+}
+
+/* No way leads here from a tile that sends the color: where the nearest one sends it instead. */
+static void note_sender_elsewhere(const FabricCheck *c, uint32_t tile, unsigned color)
+{
+  uint32_t found = tile;
+  const Route *route, *of_found = NULL;
+  for (uint32_t i = 0; i < c->l->width * c->l->height; i++)
+    if (i != tile && fabric_sending_use(fabric_uses_at(c, i), color) &&
+        fabric_route_at(c, i, color, &route) == ROUTE_KNOWN &&
+        (!of_found || hops_between(c, tile, i) < hops_between(c, tile, found))) {
+      found = i;
+      of_found = route;
+    }
+  if (of_found)
+    diag_sent_elsewhere(c->session->diags, fabric_route_span(c, found, color),
+                        fabric_tile_text(c, found), color,
+                        ports_text(c->arena, of_found->ever_tx));
+}
+
 static void report_lengths(FabricCheck *c, uint32_t tile, unsigned color, const Total *taken,
                            const Total *sent)
 {
@@ -152,6 +178,8 @@ static void report_lengths(FabricCheck *c, uint32_t tile, unsigned color, const 
   }
   fabric_raise_if_certain(c, too_few && taken->amount.is_certain);
   note_sources(c, sent);
+  if (sent->n == 0)
+    note_sender_elsewhere(c, tile, color);
   if (sent->n == 0 && fabric_is_of_script(c))
     diag_script_nothing_sent(diags, fabric_route_span(c, tile, color));
   if (sent->n > 0)

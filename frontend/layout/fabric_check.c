@@ -133,8 +133,7 @@ bool search_next(FabricCheck *c, uint32_t *tile)
   return true;
 }
 
-/* The operation of a tile that sends the color for certain, else one that is likely to. */
-static const FabricUse *sending_use(const FabricUses *uses, unsigned color)
+const FabricUse *fabric_sending_use(const FabricUses *uses, unsigned color)
 {
   const FabricUse *found = NULL;
   for (uint32_t i = 0; i < uses->n; i++) {
@@ -156,7 +155,7 @@ static Sender find_sender(FabricCheck *c, uint32_t tile, unsigned color, PortMas
     if (!is_first && fabric_route_at(c, tile, color, &route) != ROUTE_KNOWN)
       continue;
     PortMask rx = is_first ? ports : route->always_rx;
-    const FabricUse *use = sending_use(fabric_uses_at(c, tile), color);
+    const FabricUse *use = fabric_sending_use(fabric_uses_at(c, tile), color);
     bool is_better = use && (!found.use || (use->is_certain && !found.use->is_certain));
     if (rx & port_bit(PORT_RAMP) && is_better)
       found = (Sender){use, tile};
@@ -473,7 +472,7 @@ static Sender find_first_sender(FabricCheck *c, uint32_t tile, unsigned color, P
     port = (Port)__builtin_ctz(route->always_rx);
   }
   const FabricUses *uses = fabric_uses_at(c, tile);
-  const FabricUse *use = sending_use(uses, color);
+  const FabricUse *use = fabric_sending_use(uses, color);
   bool is_free = use && !(uses->vague_sends >> color & 1) && use->start != FABRIC_ANY_TIME &&
                  (uses->receives & ~c->left_alone) == 0;
   return is_free ? (Sender){use, tile} : none;

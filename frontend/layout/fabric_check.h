@@ -53,6 +53,9 @@ typedef struct { const FabricUse *use; uint32_t tile; } Sender;
 
 /* What the tile's program sends and receives; a tile without one uses nothing. */
 const FabricUses *fabric_uses_at(const FabricCheck *c, uint32_t tile);
+/* The operation of a tile that sends the color for certain, else one that is likely to; NULL: none
+ * does. */
+const FabricUse *fabric_sending_use(const FabricUses *uses, unsigned color);
 /* *route: of a state that is ROUTE_KNOWN. */
 RouteState fabric_route_at(const FabricCheck *c, uint32_t tile, unsigned color,
                            const Route **route);
