@@ -248,7 +248,8 @@ const char *end_help(Report *r, const Unit *root, const Unit *waits)
   case END_EDGE:
     if (has_sent(r, *root))       /* its switch stands toward the border since */
       return sender_help(r, root, waits);
-    return "let a tile of the rectangle send: the route's .rx leads out of it";
+    return "let a tile of the rectangle send, or turn the route: its .rx leads out of the "
+           "rectangle; EAST is x + 1, SOUTH is y + 1";
   case END_LINK_EMPTY:
     return "let the wafer at the other end of the link send: its own report says what it does";
   case END_LINK_FULL:

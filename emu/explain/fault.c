@@ -187,8 +187,8 @@ static const char *help_text(const Program *program, FaultKind kind)
   case FAULT_LEAVES_FABRIC:
     if (program->image->is_of_script)
       return script_route_help;
-    return "end the route at the border of the rectangle, if the wavelet is not meant to be lost; "
-           "--check=strict makes this an error";
+    return "end the route at the border of the rectangle, or turn it, if the wavelet is not meant "
+           "to be lost; EAST is x + 1, SOUTH is y + 1; --check=strict makes this an error";
   case FAULT_QUEUE_SHARED:
     return "start the second operation when the first has ended, or give it a queue of its own";
   case FAULT_QUEUE_MIXED:
