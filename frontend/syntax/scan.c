@@ -349,6 +349,28 @@ void scan_bad_bytes(Scan *scan, size_t length)
   scan->pos += (uint32_t)length;
 }
 
+/* Characters that texts and web pages have in place of those of the language. */
+static const struct { uint32_t code; const char *meant; } look_alikes[] = {
+  {0x00a0, " "}, {0x2007, " "}, {0x202f, " "}, {0x3000, " "},
+  {0x2018, "'"}, {0x2019, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x201e, "\""},
+  {0x2010, "-"}, {0x2011, "-"}, {0x2013, "-"}, {0x2014, "-"}, {0x2212, "-"},
+  {0x00d7, "*"}, {0x22c5, "*"}, {0x00f7, "/"}, {0x2264, "<="}, {0x2265, ">="}, {0x2260, "!="},
+  {0xff08, "("}, {0xff09, ")"}, {0xff0c, ","}, {0xff1a, ":"}, {0xff1b, ";"}};
+
+/* What is meant by the character at `at`, which is outside ASCII. */
+static void note_meant(Scan *scan, uint32_t code, Span at)
+{
+  for (size_t i = 0; i < ARRAY_COUNT(look_alikes); i++)
+    if (look_alikes[i].code == code) {
+      bool is_blank = *look_alikes[i].meant == ' ';
+      diag_character_meant(scan->diags, at, is_blank ? "a plain blank"
+                             : arena_printf(scan->arena, "'%s'", look_alikes[i].meant));
+      diags_fix(scan->diags, at, look_alikes[i].meant);
+      return;
+    }
+  diag_name_characters(scan->diags, at);
+}
+
 /* A word with characters outside ASCII: the first of them is reported, and the word taken for a
  * name. */
 void scan_bad_word(Scan *scan, size_t length)
@@ -359,11 +381,12 @@ void scan_bad_word(Scan *scan, size_t length)
   while (text[i] < 0x80)
     i++;
   size_t n = utf8_decode(text + i, length - i, &code);
-  if (n > 0)
-    diag_bad_character(scan->diags, span_at(scan, scan->pos + i, n),
-                       arena_printf(scan->arena, "'%.*s' (U+%04X)", (int)n,
-                                    (const char *)text + i, code));
-  else
+  if (n > 0) {
+    Span at = span_at(scan, scan->pos + i, n);
+    diag_bad_character(scan->diags, at, arena_printf(scan->arena, "'%.*s' (U+%04X)", (int)n,
+                                                     (const char *)text + i, code));
+    note_meant(scan, code, at);
+  } else
     diag_bad_utf8(scan->diags, span_at(scan, scan->pos + i, 1));
   Token *token = push_token(scan, TK_IDENT, length);
   token->is_bad = true;
