@@ -181,6 +181,27 @@ def test_utf_16_text_is_one_mistake(tmp_path, mark):
     assert "it is UTF-16 text; save it as UTF-8" in found[0]["message"]
 
 
+def test_a_program_image_is_one_mistake(tmp_path):
+    """The file of another tool, as in 'cslc p.bin'."""
+    image = tmp_path / "p.bin"
+    harness.compile("samples/hello-wavelet/layout.csl", image)
+    found = harness.diagnostics(harness.cslc("--diag-format=json", image, "-o", tmp_path / "o",
+                                             expect=1).err)
+    assert [d["id"] for d in found] == ["file_unreadable"]
+    assert "it is a program image, which wse-emu runs" in found[0]["message"]
+
+
+def test_a_folder_leads_to_its_layout(tmp_path):
+    folder = tmp_path / "program"
+    folder.mkdir()
+    for has_layout in (False, True):
+        found = harness.diagnostics(harness.cslc("--diag-format=json", folder, "-o", tmp_path / "o",
+                                                 expect=1).err)
+        assert [d["id"] for d in found] == ["file_unreadable"] + ["layout_of_folder"] * has_layout
+        (folder / "layout.csl").touch()
+    assert f"'{folder}/layout.csl'" in found[1]["message"]
+
+
 def test_what_is_no_regular_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.csl")
     for path in (tmp_path / "pipe.csl", "/dev/null"):

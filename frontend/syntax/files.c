@@ -1,6 +1,7 @@
 /* The source files of a program: the search for an import; each file is read and parsed once. */
 #include "frontend/syntax/parse_internal.h"
 #include "ir/base/platform.h"
+#include "ir/machine/image_format.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -219,6 +220,9 @@ static void report_missing(SourceFiles *files, const char *path, const Ast *impo
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
     diag_file_unreadable(files->diags, at, path, S_ISDIR(info.st_mode) ? strerror(EISDIR)
                                                                        : "it is no regular file");
+    const char *layout = arena_printf(files->arena, "%s/layout.csl", path);
+    if (importer == NULL && access(layout, R_OK) == 0)
+      diag_layout_of_folder(files->diags, at, layout);
     return;
   }
   diag_import_not_found(files->diags, at, path);
@@ -269,6 +273,19 @@ static bool is_wide_text(const char *text, size_t length)
   return length > 1 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
 }
 
+static bool is_program_image(const char *text, size_t length)
+{
+  return length >= IMAGE_MAGIC_BYTES && memcmp(text, image_magic, IMAGE_MAGIC_BYTES) == 0;
+}
+
+/* Why the text of a file is no source; NULL: it may be one. */
+static const char *not_a_source(const char *text, size_t length)
+{
+  if (is_wide_text(text, length))
+    return "it is UTF-16 text; save it as UTF-8";
+  return is_program_image(text, length) ? "it is a program image, which wse-emu runs" : NULL;
+}
+
 /* The text of the file, or what stands for it; no file after reporting. */
 static FileId add_source(SourceFiles *files, const char *path, const char *real, Span at)
 {
@@ -278,13 +295,11 @@ static FileId add_source(SourceFiles *files, const char *path, const char *real,
   size_t length;
   const char *why;
   char *text = file_read_text(path, FILE_TEXT_MAX_BYTES, &length, &why);
-  if (text && is_wide_text(text, length)) {
-    free(text);
-    text = NULL;
-    why = "it is UTF-16 text; save it as UTF-8";
-  }
-  if (!text) {
+  if (text)
+    why = not_a_source(text, length);
+  if (why) {
     diag_file_unreadable(files->diags, at, path, why);
+    free(text);
     return (FileId){0};
   }
   FileId file = source_add(files->sources, path, text, length);
