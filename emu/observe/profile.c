@@ -13,7 +13,7 @@
 typedef enum { MAIN_IDLE, MAIN_STARTS, MAIN_AWAITS, MAIN_RUNS } MainState;
 typedef struct {
   uint64_t since;
-  uint16_t pc;
+  ProfileRow *row;              /* MAIN_RUNS: of the instruction */
   uint8_t state;
 } MainSpan;
 
@@ -55,11 +55,10 @@ static ProfileRow *row_at(Profile *p, uint32_t tile, uint16_t pc)
   return &p->cells[cls->index][word < cls->image->code_words ? word : cls->image->code_words];
 }
 
-static void close_span(Profile *p, uint32_t tile, uint64_t end)
+static void close_span(MainSpan *span, uint64_t end)
 {
-  MainSpan *span = &p->spans[tile];
   if (span->state == MAIN_RUNS)
-    row_at(p, tile, span->pc)->cycles += end - span->since;
+    span->row->cycles += end - span->since;
   span->state = MAIN_IDLE;
 }
 
@@ -77,8 +76,8 @@ static void note_issue(Profile *p, const TraceEvent *e)
   MainSpan *span = &p->spans[e->tile];
   ProfileRow *row = row_at(p, e->tile, e->pc);
   count_before(row, span, e->cycle);
-  close_span(p, e->tile, e->cycle);
-  *span = (MainSpan){e->cycle, e->pc, MAIN_RUNS};
+  close_span(span, e->cycle);
+  *span = (MainSpan){e->cycle, row, MAIN_RUNS};
   row->instructions++;
 }
 
@@ -100,9 +99,9 @@ void profile_take_up(Profile *p, Engine *engine)
       continue;
     engine->ops->inspect(engine, tile, &at);
     if (at.threads[0].state == THREAD_VECTOR)
-      p->spans[tile] = (MainSpan){p->begin, at.threads[0].pc, MAIN_RUNS};
+      p->spans[tile] = (MainSpan){p->begin, row_at(p, tile, at.threads[0].pc), MAIN_RUNS};
     else if (at.threads[0].state == THREAD_RUNNING)
-      p->spans[tile] = (MainSpan){p->begin, 0, MAIN_AWAITS};
+      p->spans[tile] = (MainSpan){p->begin, NULL, MAIN_AWAITS};
   }
 }
 
@@ -111,11 +110,11 @@ void profile_event(Profile *p, const TraceEvent *e)
   ProfileRow *row;
   switch (e->kind) {
   case EV_TASK_START: case EV_LAUNCH:   /* a launched function ends without an event */
-    close_span(p, e->tile, p->spans[e->tile].since + 1);
-    p->spans[e->tile] = (MainSpan){e->cycle, 0, MAIN_STARTS};
+    close_span(&p->spans[e->tile], p->spans[e->tile].since + 1);
+    p->spans[e->tile] = (MainSpan){e->cycle, NULL, MAIN_STARTS};
     break;
   case EV_TASK_END:
-    close_span(p, e->tile, e->cycle + 1);
+    close_span(&p->spans[e->tile], e->cycle + 1);
     break;
   case EV_INST:
     note_issue(p, e);
@@ -156,7 +155,7 @@ static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
   bool goes_on = t.threads[0].state != THREAD_IDLE && now > span->since;
   if (goes_on)
     count_before(row_at(p, tile, t.threads[0].pc), span, now);
-  close_span(p, tile, goes_on ? now : span->since + 1);
+  close_span(span, goes_on ? now : span->since + 1);
 }
 
 static void add_cell(Profile *p, const ProfileRow *from, const char *file, uint32_t line)
