@@ -785,6 +785,12 @@ def test_names_are_suggested(image):
     assert "it exports v, w, u" in harness.emu(image, "--print=entirely_else", expect=1).err
 
 
+def test_what_is_not_exported_is_shown_how_to_export(image):
+    said = harness.emu(image, "--launch=compute_all", expect=1).err        # note export_form
+    assert "'@export_symbol(compute_all)'" in said and "'@export_name(\"compute_all\", TYPE)'" in said
+    assert "@export_symbol" not in harness.emu(image, "--launch=stat", expect=1).err
+
+
 def test_images_that_are_none(tmp_path):
     (tmp_path / "text.bin").write_text("no image")
     assert "[image_unreadable]" in harness.emu(tmp_path / "text.bin", expect=1).err

@@ -215,6 +215,8 @@ int64_t session_export(HostSession *s, const char *name)
     diag_symbol_nearest(s->diags, HOST_NOWHERE, near);
   else
     note_exports(s);
+  if (!near && *name)
+    diag_export_form(s->diags, HOST_NOWHERE, name, name);
   free(names);
   session_usage(s);
   return -1;
