@@ -32,6 +32,23 @@ bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
   return *is_copy || (row && (row->where & BUILTIN_PURE));
 }
 
+/* `@fadd` and `@mov`: the name of an operation without the width of its elements. */
+static bool note_width(Sema *s, const char *name, Span at)
+{
+  static const struct { const char *wide, *of_wide, *narrow, *of_narrow; } suffixes[] = {
+    {"s", "f32", "h", "floats of 16 bits"}, {"32", "32 bits", "16", "16 bits"}};
+  for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
+    const char *wide = arena_printf(s->arena, "%s%s", name, suffixes[i].wide);
+    const char *narrow = arena_printf(s->arena, "%s%s", name, suffixes[i].narrow);
+    if (sema_builtin_exists(s->session, sema_name(s, wide)) &&
+        sema_builtin_exists(s->session, sema_name(s, narrow))) {
+      diag_builtin_by_width(s->diags, at, wide, suffixes[i].of_wide, narrow, suffixes[i].of_narrow);
+      return true;
+    }
+  }
+  return false;
+}
+
 /* A note under the message reported last: what the call probably means. */
 static void note_meant(Sema *s, const NodeBuiltinCall *call)
 {
@@ -40,7 +57,7 @@ static void note_meant(Sema *s, const NodeBuiltinCall *call)
   for (size_t i = 0; i < table->n_rows; i++)
     names[i] = table->rows[i].name;
   const char *name = sema_text(s, call->name.text);
-  if (sema_note_other_language(s, name, call->name.span))
+  if (sema_note_other_language(s, name, call->name.span) || note_width(s, name, call->name.span))
     return;
   const char *near = base_nearest(name, names, table->n_rows);
   if (near)

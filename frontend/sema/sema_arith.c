@@ -124,8 +124,12 @@ static Operand bad_operands(Sema *s, BinaryOp op, Operand a, Operand b, Span spa
   if (pool_kind(s->pool, a.type) == PK_POINTER_TYPE && op <= BINARY_SUB)
     diag_pointer_arithmetic(s->diags, span);
   if (type_is_dsd(a.type) || type_is_dsd(b.type) ||
-      pool_kind(s->pool, a.type) == PK_ARRAY_TYPE || pool_kind(s->pool, b.type) == PK_ARRAY_TYPE)
-    diag_dsd_arithmetic(s->diags, span);
+      pool_kind(s->pool, a.type) == PK_ARRAY_TYPE || pool_kind(s->pool, b.type) == PK_ARRAY_TYPE) {
+    if (binary_op_is_comparison(op))
+      diag_vector_comparison(s->diags, span);
+    else
+      diag_dsd_arithmetic(s->diags, span);
+  }
   if (pool_eq(a.type, POOL(COMPTIME_STRING)) && op == BINARY_ADD)
     diag_syntax_help(s->diags, span, "join strings with @strcat");
   sema_note_declared(s, &a);

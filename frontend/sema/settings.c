@@ -239,6 +239,14 @@ static bool stays_unread(Sema *s, const Setting *setting, const Node *n)
   return node_kind(n) == ND_TENSOR_ACCESS && is_tensor_access(s, setting);
 }
 
+static bool is_variable_name(Sema *s, const Node *n)
+{
+  if (node_kind(n) != ND_IDENT)
+    return false;
+  const Decl *decl = sema_find_decl(s, s->now.module, node_ident(n)->name);
+  return scope_find(s, node_ident(n)->name) != NULL || (decl != NULL && decl->kind == DECL_VAR);
+}
+
 static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
 {
   if (may_run && stays_unread(s, setting, n)) {
@@ -258,6 +266,9 @@ static void setting_read(Sema *s, Setting *setting, const Node *n, bool may_run)
   /* An array in place of an access is a mistake, which its type shows: its values are not read. */
   bool is_array = pool_kind(s->pool, o.type) == PK_ARRAY_TYPE && is_tensor_access(s, setting);
   setting->value = is_array ? o : sema_load(s, o);
+  if (operand_is_poison(setting->value) && is_variable_name(s, n) &&
+      strcmp(sema_text(s, setting->name), "extent") == 0)
+    diag_extent_of_run(s->diags, n->span);
 }
 
 static Settings settings_of_fields(Sema *s, const NodeStructInit *init, const char *const *run_time)

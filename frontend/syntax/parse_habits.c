@@ -231,6 +231,22 @@ static bool is_inner_function(const Parser *p, const Token *before, const Token 
   return found->kind == TK_IDENT && before && is_function_word(before->kind) && open;
 }
 
+/* `param x: i16;` inside a function. */
+static bool is_inner_param(const Parser *p, const Token *before, const Token *found)
+{
+  (void)before;
+  return found->kind == TK_PARAM && bracket_around(p, found, '{', 1);
+}
+
+/* `fn f() i16, i16 {`, at the ','. */
+static bool is_second_result(const Parser *p, const Token *before, const Token *found)
+{
+  if (found->kind != ',' || !before || before->kind != TK_IDENT || before[-1].kind != ')')
+    return false;
+  const Token *open = bracket_around(p, before - 1, '(', 2);
+  return open && open[-1].kind == TK_IDENT && is_function_word(open[-2].kind);
+}
+
 /* A block that stands by itself, outside of functions. */
 static bool is_block_at_top(const Parser *p, const Token *before, const Token *found)
 {
@@ -576,6 +592,10 @@ static const Habit outer_habits[] = {
                    "rectangle, its tiles and their routes in 'layout { ... }'"},
   {is_else_of_loop, "a loop has no 'else': what follows it stands behind it"},
   {is_inner_function, "functions stand beside one another, outside of all blocks"},
+  {is_inner_param, "'param' stands outside of functions and declares what the layout or an import "
+                   "gives; a function's own parameters stand in its parentheses"},
+  {is_second_result, "a function has one result; a struct or a tuple, '.{ A, B }', holds several "
+                     "values"},
   {is_block_at_top,
    "a block outside of functions is written 'comptime { ... }' or 'layout { ... }'"},
 };
