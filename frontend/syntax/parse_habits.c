@@ -374,6 +374,14 @@ static bool is_field_after_no_comma(const Parser *p, const Token *before, const 
          && before[-2].kind != ',';
 }
 
+/* The same on one line, `.a = x .b = y`. */
+static bool is_field_behind_value(const Parser *p, const Token *before, const Token *found)
+{
+  const Token *open = bracket_around(p, found, '{', 1);
+  return found->kind == '=' && open && open->role == BRACE_PLAIN && before - open > 2
+         && before->kind == TK_IDENT && before[-1].kind == '.' && before[-2].kind != ',';
+}
+
 /* `f(a, name = b)` and `f(name: b)`, as other languages name arguments, at the '=' or behind the
  * ':'. */
 static bool is_named_argument(const Parser *p, const Token *before, const Token *found)
@@ -624,6 +632,7 @@ static const Habit habits[] = {
    "a tensor access has an index for each dimension: '|i|{SIZE} -> ARRAY[i]'"},
   {is_field_after_no_comma,
    "is a ',' missing at the end of the line before '.NAME = VALUE'?"},
+  {is_field_behind_value, "is a ',' missing before '.NAME = VALUE'?"},
   {is_named_argument,
    "arguments have no names; settings are a struct: '.{ .NAME = VALUE, ... }'"},
   {is_type_before_name,
