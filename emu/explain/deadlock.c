@@ -41,6 +41,14 @@ static bool tile_waits(const InspectTile *tile)
   return false;
 }
 
+/* A tile that has not begun waits if a task of its is active and blocked from the start. */
+static bool waits_from_start(const Engine *engine, const Program *program, uint32_t tile)
+{
+  const ClassCode *cls = program_class(program, tile);
+  return cls && (cls->image->active & cls->image->blocked & cls->local_ids) != 0 &&
+         !engine->ops->touched(engine, tile);
+}
+
 /* ---- chains and causes ----------------------------------------------------------------------- */
 
 typedef struct {
@@ -217,7 +225,8 @@ static bool host_may_go_on(Engine *engine, const Program *program)
   Analysis a = {.report = report_create(engine, program, NULL)};
   bool may = true;
   for (uint32_t t = 0; may && t < program->n_tiles; t++)
-    may = engine_at_rest(engine, t) || tile_awaits_host(&a, t);
+    may = !waits_from_start(engine, program, t) &&
+          (engine_at_rest(engine, t) || tile_awaits_host(&a, t));
   arrfree(a.nodes);
   hmfree(a.index);
   return may;
@@ -228,6 +237,7 @@ IdleState idle_classify(Engine *engine, const Program *program, const IdleQuesti
   bool waits = false, left = false;
   InspectTile tile;
   for (uint32_t t = 0; t < program->n_tiles; t++) {
+    waits |= waits_from_start(engine, program, t);
     if (engine_at_rest(engine, t))
       continue;
     engine->ops->inspect(engine, t, &tile);
@@ -817,6 +827,9 @@ static Analysis analyse_waits(Engine *engine, const Program *program,
   a.report.launched = question->launched;
   a.report.loops = question->loops;
   for_touched(&a, add_threads);
+  for (uint32_t t = 0; t < program->n_tiles; t++)
+    if (waits_from_start(engine, program, t))
+      add_threads(&a, t);
   for_touched(&a, add_command);
   add_streams(&a);
   for_touched(&a, add_wavelets);
