@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -9,6 +10,11 @@ import harness
 
 TOOLS = ("cslc", "wse-emu", "wse-dbg", "wse-model", "csl-fmt", "csl-ls", "cs_readelf", "ir-opt",
          "wse-sweep", "cs_python", "sdk_debug_shell")
+
+
+def in_shell(tool):
+    """The program as a word of a shell's command: its path may have blanks."""
+    return shlex.quote(harness.tool(tool))
 
 
 @pytest.mark.parametrize("tool, argument, message", [
@@ -36,7 +42,7 @@ def test_options_that_there_are_not(tool, argument, message):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_help_that_is_lost_is_an_error(tool):
     assert harness.run([harness.tool(tool), "--help"]).out
-    ran = harness.run(["bash", "-c", f"{harness.tool(tool)} --help > /dev/full"], expect=1)
+    ran = harness.run(["bash", "-c", f"{in_shell(tool)} --help > /dev/full"], expect=1)
     assert "cannot write" in ran.err and "No space left" in ran.err
 
 
@@ -82,21 +88,22 @@ def test_help_lists_the_exit_codes(tool, codes):
 
 def test_an_answer_of_the_model_that_is_lost_is_an_error():
     question = "predict --op=reduce --pattern=chain --pes=4 --len=4"
-    ran = harness.run(["bash", "-c", f"{harness.tool('wse-model')} {question} > /dev/full"],
+    ran = harness.run(["bash", "-c", f"{in_shell('wse-model')} {question} > /dev/full"],
                       expect=1)
     assert "wse-model: error: cannot write to standard output" in ran.err
 
 
-HELLO = harness.ROOT / "samples" / "hello-wavelet" / "layout.csl"
+LAYOUT = harness.ROOT / "samples" / "hello-wavelet" / "layout.csl"
+HELLO = shlex.quote(str(LAYOUT))        # in a shell
 
 
 def shell(folder, tool, rest):
-    return harness.run(["bash", "-c", f"{harness.tool(tool)} {rest}"], expect=None, cwd=folder)
+    return harness.run(["bash", "-c", f"{in_shell(tool)} {rest}"], expect=None, cwd=folder)
 
 
 @pytest.fixture
 def hello(tmp_path):
-    harness.compile(HELLO, tmp_path / "p.bin")
+    harness.compile(LAYOUT, tmp_path / "p.bin")
     return tmp_path
 
 
@@ -156,7 +163,7 @@ def test_a_limit_of_file_sizes_is_named_and_leaves_no_part(hello, command):
                 for p in hello.iterdir() if p.name != "r.html"}
     before = contents()
     tool, rest = command.split(" ", 1)
-    limited = f"ulimit -f 1; {harness.tool(tool)} {rest}"
+    limited = f"ulimit -f 1; {in_shell(tool)} {rest}"
     ran = harness.run(["bash", "-c", limited], expect=1, cwd=hello)
     assert "cannot write" in ran.err
     assert re.search("File too large|not all of it has arrived", ran.err)
@@ -179,7 +186,7 @@ def test_an_output_in_the_place_of_another_file_is_refused(hello, options, name)
 
 
 def test_an_output_folder_keeps_its_program(hello):
-    harness.compile(HELLO, hello / "out")
+    harness.compile(LAYOUT, hello / "out")
     for name in ("prog.bin", "out.json"):
         ran = shell(hello, "wse-emu", f"out --report=out/{name}")
         assert ran.code == 1 and "[output_over_program]" in ran.err

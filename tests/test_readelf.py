@@ -1,5 +1,6 @@
 """cs_readelf shows what a program image holds: checked against the listings of the compiler."""
 import re
+import shlex
 
 import pytest
 
@@ -109,6 +110,6 @@ def test_mistakes(program, args, said):
 
 
 def test_output_that_does_not_arrive_is_an_error(program):
-    ran = harness.run(["bash", "-c", f"{harness.tool('cs_readelf')} {program}/out > /dev/full"],
+    ran = harness.run(["bash", "-c", f"{shlex.quote(harness.tool('cs_readelf'))} {program}/out > /dev/full"],
                       expect=1)
     assert "cannot write" in ran.err
