@@ -43,6 +43,9 @@ CASES = {
     "16-bit elements": (
         RUNNING, "r.memcpy_h2d(a, np.zeros(36, np.int16), 0, 0, 3, 2, 6, **WIDE)",
         ["TypeError", "int16", "input_array_to_u32"]),
+    "masked elements": (
+        RUNNING, "r.memcpy_h2d(a, np.ma.masked_less(x, 1), 0, 0, 3, 2, 6, **WIDE)",
+        ["ValueError", "has masked elements, for which there is no number"]),
     "a list for an array": (
         RUNNING, "r.memcpy_h2d(a, [1.0] * 36, 0, 0, 3, 2, 6, **WIDE)",
         ["TypeError", "must be a numpy array, not list"]),

@@ -54,6 +54,9 @@ def host_words(array, count, name, shape, writable=False):
     if not isinstance(array, np.ndarray):
         hint = "; are two arguments swapped?" if isinstance(array, (int, np.integer)) else ""
         raise TypeError(f"{name} must be a numpy array, not {type(array).__name__}{hint}")
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} has masked elements, for which there is no number; "
+                         ".filled(NUMBER) puts one in their place")
     if array.dtype.itemsize != 4 or array.dtype.kind not in "iuf" or not array.dtype.isnative:
         raise TypeError(f"{name} has dtype {array.dtype}; elements must be 32 bits wide, int32, "
                         "uint32 or float32 as this machine has them" + _dtype_hint(array.dtype))

@@ -610,7 +610,7 @@ class SdkRuntime(Tiles):
         self._check_running("send")
         nonblock = flag("nonblock", nonblock)
         transfer = self._stream_transfer("send", port, src, n_wavelets, True)
-        words = host_words(np.asarray(src).ravel()[:transfer.elements], transfer.elements,
+        words = host_words(np.asanyarray(src).ravel()[:transfer.elements], transfer.elements,
                            "send: src", f"{transfer.elements} wavelets", False)
         return self._submit(self._library.wse_h2d, transfer, words, nonblock, "send")
 
