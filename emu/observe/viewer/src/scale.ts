@@ -4,11 +4,11 @@ export const format = (value: number): string =>
   Number.isInteger(value) ? value.toLocaleString("en")
     : value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
-// A number and its sign stay on one line.
 /** `1 cycle`, `2 cycles` */
 export const counted = (count: number, what: string): string =>
   `${format(count)} ${what}${count === 1 ? "" : "s"}`;
 
+// A number and its sign stay on one line.
 export const percent = (part: number, whole: number): string =>
   (whole ? (100 * part / whole).toLocaleString("en", { maximumFractionDigits: 1 }) : "0") + "\u00a0%";
 
