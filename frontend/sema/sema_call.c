@@ -224,14 +224,6 @@ static bool bind_arg(Sema *s, Binding *b, const ArgSource *src, uint32_t i, Pool
   return !operand_is_poison(o);
 }
 
-/* `fn f(void)`, as C writes that there are no parameters. */
-static bool is_list_of_void(Sema *s, const NodeFnDecl *fn)
-{
-  const Node *type = fn->params.count == 1 ? node_param(fn->params.at[0])->type : NULL;
-  return type && node_kind(type) == ND_IDENT &&
-         str_eq(node_ident(type)->name, sema_name(s, "void"));
-}
-
 static bool bind_arguments(Sema *s, Binding *b, const ArgSource *src)
 {
   uint32_t n = b->fn->params.count;
@@ -240,8 +232,6 @@ static bool bind_arguments(Sema *s, Binding *b, const ArgSource *src)
                               arena_printf(s->arena, "'%s'", sema_text(s, b->fn->name.text)), n,
                               src->n);
     diag_declared_here(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
-    if (is_list_of_void(s, b->fn))
-      diag_no_parameters_form(s->diags, b->fn->name.span, sema_text(s, b->fn->name.text));
     return false;
   }
   PoolKey type = pool_key(s->pool, s->funcs[b->func].type);

@@ -43,7 +43,8 @@
 #define FN(place, task, storage_, inline_, name_, params_, result_, body_) \
   MAKE(FN_DECL, FnDecl, place, .storage = storage_, \
        .inlining = function_inlining(p, storage_, inline_), .is_task = task, \
-       .name = name_, .params = LIST(params_), .result = (result_).type, \
+       .name = name_, .params = LIST(function_parameters(p, params_, name_, body_)), \
+       .result = (result_).type, \
        .align = (result_).attrs.align, \
        .linksection = function_section(p, task, (result_).attrs.linksection), \
        .linkname = (result_).attrs.linkname, .body = body_, \

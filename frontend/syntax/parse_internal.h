@@ -138,6 +138,9 @@ InlineMark noinline_mark(Parser *p, Span at, const char *other);
 Inlining function_inlining(Parser *p, Storage storage, InlineMark mark);
 /* The section of a function; reports that a task has one. */
 Node *function_section(Parser *p, bool is_task, Node *section);
+/* As they are; with a body, those without a name are reported. */
+const NodeSeq *function_parameters(Parser *p, const NodeSeq *params, Name function,
+                                   const Node *body);
 /* An empty statement as the body of a statement is an empty block. */
 Node *body_or_empty(Parser *p, Node *stmt, Span span);
 /* The node itself, a '&' or '^'; warns of a '|' or '^' before it that C would join later. */

@@ -87,6 +87,36 @@ Node *function_section(Parser *p, bool is_task, Node *section)
   return section;
 }
 
+/* A parameter without a name: what is meant by `f(void)` and `f(i16 *p)`. */
+static void report_nameless(Parser *p, const NodeParam *param, Name function)
+{
+  const char *of = str_text(p->names, function.text);
+  const Node *type = param->type;
+  diag_nameless_parameter(p->diags, param->head.span, of);
+  if (node_kind(type) == ND_IDENT &&
+      strcmp(str_text(p->names, node_ident(type)->name), "void") == 0)
+    diag_no_parameters_form(p->diags, function.span, of);
+  if (node_kind(type) != ND_BINARY || node_binary(type)->op != BINARY_MUL ||
+      node_kind(node_binary(type)->left) != ND_IDENT ||
+      node_kind(node_binary(type)->right) != ND_IDENT)
+    return;
+  diag_pointer_parameter_form(p->diags, param->head.span,
+                              str_text(p->names, node_ident(node_binary(type)->right)->name),
+                              str_text(p->names, node_ident(node_binary(type)->left)->name));
+}
+
+const NodeSeq *function_parameters(Parser *p, const NodeSeq *params, Name function,
+                                   const Node *body)
+{
+  if (!params || !body)
+    return params;
+  (void)function_parameters(p, params->before, function, body);
+  const NodeParam *param = node_param(params->node);
+  if (str_is_none(param->name.text))
+    report_nameless(p, param, function);
+  return params;
+}
+
 Node *body_or_empty(Parser *p, Node *stmt, Span span)
 {
   if (stmt)
