@@ -114,6 +114,8 @@ def test_emit_goes_to_stdout_or_a_file(program, kind, text):
     cslc(program, "--params=size:4,flow:3", f"--emit={kind}", "-o", "text")
     assert (program.parent / "text").read_text() == shown
     assert cslc(program, "--params=size:4,flow:3", f"--emit={kind}", "-o", "-").out == shown
+    ran = cslc(program, "--params=size:4,flow:3", "-o", "-", expect=2)
+    assert "-o - is standard output, for --emit" in ran.err
     assert not (program.parent / "-").exists()
 
 

@@ -195,7 +195,7 @@ MISTAKES = {
     "break scale if": "a condition is missing behind 'if'",
     "enable": "the number of a breakpoint is missing", "print /x table": "is no number",
     "list 99999": "pe.csl' has ", "print *p": "what a pointer points to is 'p.*' in CSL",
-    "print nope": "there is no 'nope' here; parameters and constants have no place in a tile",
+    "print nope": "there is no 'nope' here; of constants and parameters, numbers that the program uses",
     "print table[7, 0]": "index 7 is outside",
     "print (1 + ": "a value is missing", "print 1 / 0": "division by zero",
     "print p.nope": "has no field 'nope'", "print $r99": "there is no register",
@@ -739,7 +739,7 @@ def test_the_name_of_an_import_leads_to_that_of_its_variables(modules, engine):
     assert out[0].startswith(f"there is no '{constant}' here; variables of imports go by the name "
                              "of the file: ")
     assert "counter.count" in out[0]
-    assert "parameters and constants have no place in a tile" in out[1]
+    assert "unless they differ from tile to tile" in out[1]
 
 
 def test_the_name_of_an_import_leads_to_that_of_its_functions(modules, engine):
@@ -758,9 +758,95 @@ def test_a_parameter_of_the_layout_has_a_value(session, engine):
                     + "task main() void {}\n" + MODULES_PE[MODULES_PE.index("comptime {"):],
                     "--params=size:12")
     out = session.answers(["print size", "print one"], engine)
-    assert out[0] == ("there is no 'size' here; parameters and constants have no place in a tile; the "
-                      "layout was compiled with size = 12\n")
-    assert out[1] == "there is no 'one' here; parameters and constants have no place in a tile\n"
+    known = ("here; of constants and parameters, numbers that the program uses are known, unless they "
+             "differ from tile to tile")
+    assert out[0] == f"there is no 'size' {known}; the layout was compiled with size = 12\n"
+    assert out[1] == f"there is no 'one' {known}\n"
+
+
+CONSTANTS_LAYOUT = """
+param width: u16 = 3;
+layout {
+  @set_rectangle(width, 1);
+  for (@range(u16, width)) |x| {
+    @set_tile_code(x, 0, "pe.csl", .{ .x = x, .parity = x % 2, .width = width, .last = x == width - 1 });
+  }
+  @export_name("main", fn()void);
+  @export_name("sum", [*]f32, true);
+}
+"""
+CONSTANTS_PE = """
+param x: u16;
+param parity: u16;
+param width: u16;
+param last: bool;
+param unused: u16 = 3;
+const part = @import_module("part.csl", .{ .n = width });
+const Mode = enum(u16) { SLOW, FAST = 4 };
+const mode = Mode.FAST;
+const step: f32 = 0.5;
+const half: f16 = 1.5;
+const below: i16 = -3;
+const turns = 2 * width;
+const big = 1 << 40;
+const ratio = 0.25;
+const way = @get_color(5);
+var sum_data = @zeros([1]f32);
+var sum: [*]f32 = &sum_data;
+fn main() void {
+  var i: i16 = 0;
+  while (i < turns) : (i += 1) {
+    sum[0] += step + half_of(i) + @as(f32, x) + ratio;
+    if (parity == 1 or last) sum[0] += 1.0;
+    if (mode == Mode.FAST and big > 1) sum[0] += part.twice();
+  }
+  if (@get_int(way) != 5 or below > 0) sum[0] = 0.0;
+}
+fn half_of(i: i16) f32 { return @as(f32, half) * @as(f32, i); }
+comptime { @export_symbol(main); @export_symbol(sum); }
+"""
+PART = "param n: u16;\nconst two = 2.0;\nfn twice() f32 { return two * @as(f32, n); }\n"
+
+
+def test_constants_and_parameters_have_values(session, engine):
+    (session.folder / "part.csl").write_text(PART)
+    session.compile(CONSTANTS_LAYOUT, CONSTANTS_PE)
+    names = ["width", "mode", "step", "half", "below", "turns", "big", "ratio", "way", "part.n",
+             "part.two", "turns - 1"]
+    commands = ["break main @0,0 if turns == 2 * width", "continue",
+                *[f"print {name}" for name in names], "print x", "set width = 4"]
+    out = session.answers(commands, engine, "--launch=main")
+    assert "breakpoint 1, " in out[1]
+    values = dict(line.strip().split(" = ") for line in out[2:2 + len(names)])
+    assert values == {
+        "width": "3", "mode": "FAST", "step": "0.5", "half": "1.5", "below": "-3", "turns": "6",
+        "big": str(1 << 40), "ratio": "0.25", "way": "5", "part.n": "3", "part.two": "2",
+        "turns - 1": "5"}
+    assert out[-2].startswith("there is no 'x' here; ")      # it differs from tile to tile
+    assert "can be written" in out[-1]
+
+
+def test_a_constant_that_differs_within_a_class_has_no_value(session, engine):
+    """The tiles' code is the same, so they are one class, and what is theirs alone is not shown."""
+    layout = CONSTANTS_LAYOUT.replace(".parity = x % 2, .width = width, .last = x == width - 1",
+                                      '.name = if (x == 1) "long name" else "name"')
+    pe = """param x: u16;
+param name: comptime_string;
+const length = @strlen(name);
+const seven: u16 = 7;
+comptime { @comptime_assert(length > 1); }
+var sum_data = @zeros([1]f32);
+var sum: [*]f32 = &sum_data;
+fn main() void { sum[0] += @as(f32, seven); }
+comptime { @export_symbol(main); @export_symbol(sum); }
+"""
+    session.compile(layout, pe)
+    out = session.answers(["print seven", "print length"], engine)
+    assert out[0] == "seven = 7\n" and out[1].startswith("there is no 'length' here; ")
+    session.compile(layout.replace("long name", "NAME"), pe)
+    assert session.answers(["print length"], engine)[0] == "length = 4\n"
+    session.compile(layout, pe, "-g0")
+    assert session.answers(["print seven"], engine)[0].startswith("there is no 'seven' here; ")
 
 
 def test_a_name_inside_another_one_is_a_function_of_its_own(session, engine):

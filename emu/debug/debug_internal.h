@@ -75,6 +75,8 @@ bool set_why(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
 bool names_find_local(EvalContext *e, const char *name, EvalValue *v, bool *known);
 /* A variable of a frame, or a global; false with the reason in the context. */
 bool names_find(EvalContext *e, const char *name, EvalValue *v);
+/* The constant of that whole name; NULL: there is none that is a number. */
+const DebugConstant *names_constant(const ImageClass *class, const char *name);
 /* A register, by its name without the dollar sign; likewise. */
 bool names_find_register(EvalContext *e, const char *name, EvalValue *v);
 /* Does the address lie in a global that one of the thread's functions keeps elsewhere at times? */

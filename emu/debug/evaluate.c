@@ -343,7 +343,7 @@ static bool read_number(Reader *r, EvalValue *v)
 static bool is_whole_name(const ClassCode *cls, const char *name)
 {
   const ImageSymbol *s = class_symbol(cls->image, name);
-  return s && strcmp(s->name, name) == 0;
+  return (s && strcmp(s->name, name) == 0) || names_constant(cls->image, name);
 }
 
 /* The part of a name behind a dot: a name, or the number of one of several of that name. */

@@ -137,6 +137,34 @@ static const char *layout_parameter(const Image *image, const char *name)
   return NULL;
 }
 
+const DebugConstant *names_constant(const ImageClass *class, const char *name)
+{
+  for (uint32_t i = 0; i < class->numbers.n_constants; i++)
+    if (strcmp(class->numbers.constants[i].name, name) == 0)
+      return &class->numbers.constants[i];
+  return NULL;
+}
+
+static EvalValue constant_value(const EvalContext *e, const DebugConstant *constant)
+{
+  EvalValue v = {.kind = EVAL_TYPED,
+                 .type = image_debug_type(program_of(e)->image, constant->type)};
+  if (v.type) {
+    memcpy(v.bytes, &constant->value, sizeof constant->value);
+  } else if (constant->is_float) {
+    v.kind = EVAL_FLOAT;
+    memcpy(&v.number, &constant->value, sizeof v.number);
+  } else {
+    v.kind = EVAL_INTEGER;
+    v.integer = (int64_t)constant->value;
+  }
+  return v;
+}
+
+#define KNOWN_CONSTANTS \
+  "of constants and parameters, numbers that the program uses are known, unless they differ from " \
+  "tile to tile"
+
 /* False, with the first tile whose program has the name. */
 static bool name_is_elsewhere(EvalContext *e, const char *name)
 {
@@ -152,10 +180,9 @@ static bool name_is_elsewhere(EvalContext *e, const char *name)
   }
   const char *value = layout_parameter(program->image, name);
   if (!value)
-    return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile",
-                   name);
-  return set_why(e, "there is no '%s' here; parameters and constants have no place in a tile; the "
-                 "layout was compiled with %s = %s", name, name, value);
+    return set_why(e, "there is no '%s' here; " KNOWN_CONSTANTS, name);
+  return set_why(e, "there is no '%s' here; " KNOWN_CONSTANTS "; the layout was compiled with "
+                 "%s = %s", name, name, value);
 }
 
 bool names_find(EvalContext *e, const char *name, EvalValue *v)
@@ -168,6 +195,11 @@ bool names_find(EvalContext *e, const char *name, EvalValue *v)
     return set_why(e, "'%s' has no place here: the code does not need it any more, or not yet",
                    name);
   const ImageSymbol *s = cls ? class_symbol(cls->image, name) : NULL;
+  const DebugConstant *constant = cls && !s ? names_constant(cls->image, name) : NULL;
+  if (constant) {
+    *v = constant_value(e, constant);
+    return true;
+  }
   if (!s)
     return name_is_elsewhere(e, name);
   char *choices = class_name_choices(cls->image, name);

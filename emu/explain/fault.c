@@ -86,8 +86,8 @@ static void print_asserted(const Program *program, Engine *engine, const Fault *
 {
   const ClassCode *cls = program_class(program, fault->tile);
   unsigned shown = 0;
-  for (uint32_t i = 0; cls && i < cls->image->n_asserted; i++) {
-    const ImageAsserted *side = &cls->image->asserted[i];
+  for (uint32_t i = 0; cls && i < cls->image->numbers.n_asserted; i++) {
+    const ImageAsserted *side = &cls->image->numbers.asserted[i];
     const DebugType *type = image_debug_type(program->image, side->type);
     uint8_t bytes[sizeof side->value];
     if (side->pc != fault->pc || !read_asserted(engine, fault, side, type, bytes))

@@ -439,8 +439,8 @@ static int check_results(const Options *o)
                        o->check ? "check" : "emit");
   if (o->output && o->output[0] == 0)
     return usage_error("-o needs a name");
-  if (o->output && strcmp(o->output, "-") == 0)
-    return usage_error("-o - names no file; an image has one, and --emit prints without -o");
+  if (o->output && strcmp(o->output, "-") == 0 && !to_stdout)
+    return usage_error("-o - is standard output, for --emit; an image goes to a file");
   return GO_ON;
 }
 

@@ -111,8 +111,11 @@ static void fill_classes(const Session *session, const Programs *programs, Image
 {
   uint32_t n = (uint32_t)arrlenu(programs->classes);
   ImageClass *classes = arena_many(session->arena, ImageClass, n + 1);
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++) {
     classes[i] = programs->classes[i].code.image;
+    classes[i].numbers.n_constants = programs->classes[i].n_constants;
+    classes[i].numbers.constants = programs->classes[i].constants;
+  }
   image->n_classes = n;
   image->classes = classes;
   image->tile_class = programs->tile_class;

@@ -121,6 +121,7 @@ uint32_t *classes_share(Session *session, Programs *p)
       ptrdiff_t at = hmgeti(map, id);
       if (at >= 0) {
         renamed[i] = map[at].value;
+        class_constants_join(&p->classes[renamed[i]], &p->classes[i]);
         continue;
       }
       hmput(map, id, kept);

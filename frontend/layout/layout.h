@@ -2,8 +2,9 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, bound_params.c, lanes.c,
- * regions_route.c, tile_class.h, tile_groups.c, tile_class.c, class_share.c, class_colors.c,
- * layout_internal.h, fabric_stream.c, fabric_check.h, fabric_check.c, fabric_arrivals.c. */
+ * regions_route.c, tile_class.h, tile_groups.c, tile_class.c, class_share.c, class_constants.c,
+ * class_colors.c, layout_internal.h, fabric_stream.c, fabric_check.h, fabric_check.c,
+ * fabric_arrivals.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 
@@ -33,6 +34,8 @@ typedef struct {
   uint32_t routed;                       /* as in MachineSetup */
   Span filter_spans[MAX_COLORS];         /* as in MachineSetup */
   const struct FabricUses *fabric;       /* analysis.h */
+  uint32_t n_constants;
+  const DebugConstant *constants;        /* for debuggers */
 } ProgramClass;
 typedef struct Classes Classes;      /* the classes of the tiles, while the search runs */
 typedef struct {

@@ -26,6 +26,15 @@ void class_twin_add(ClassTwins *twins, IrDigest digest, uint32_t class);
 /* Joins classes with equal code; the new number of each class that there was (free). */
 uint32_t *classes_share(Session *session, Programs *programs);
 
+/* ---- class_constants.c: numbers that have no place, for debuggers ---------------------------- */
+
+/* Those of the program that has been analysed; in the arena. */
+void class_constants_find(Sema *s, ProgramClass *class, Arena *arena);
+/* Keeps them in an arena that lives longer. */
+void class_constants_keep(ProgramClass *class, Arena *arena);
+/* The tiles of both have the code of the first class, which keeps what is the same in both. */
+void class_constants_join(ProgramClass *kept, const ProgramClass *other);
+
 /* ---- class_colors.c -------------------------------------------------------------------------- */
 
 /* Adds what its program configures itself to each tile's set of colors; false after reporting. */

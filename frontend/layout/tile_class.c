@@ -225,10 +225,13 @@ static uint32_t add_class(Classes *c, ProgramClass *class)
   Programs *p = c->programs;
   IrDigest digest = ir_digest(class->ir);
   uint32_t number = class_twin_find(c->twins, p, class, digest);
-  if (number != IMAGE_NO_CLASS)
+  if (number != IMAGE_NO_CLASS) {
+    class_constants_join(&p->classes[number], class);
     return number;
+  }
   number = (uint32_t)arrlenu(p->classes);
   class->fabric = fabric_uses_keep(class->fabric, c->arena);
+  class_constants_keep(class, c->arena);
   if (c->take(c->context, class))
     class_twin_add(c->twins, digest, number);
   if (c->session->options->emit == EMIT_IR)
@@ -257,6 +260,7 @@ static bool add_variant(Classes *c, ClassAnalysis *a, uint32_t *index)
     class.ir = s->ir;
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
+    class_constants_find(s, &class, c->analysis_arena);
     for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
       session->layout->named_streams[to_tiles] |= lint_named_streams(s, to_tiles);
   }

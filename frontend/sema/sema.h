@@ -321,6 +321,8 @@ void diag_suggest(Diags *diags, Span span, const char *name);
 
 /* ---- builtin_import.c, sema_decl.c, context.c, scope.c, sema_operand.c ------------------- */
 
+/* Names of the main file stand alone, others after their module's: as symbols are named. */
+const char *sema_whole_name(Sema *s, uint32_t module, StrId name);
 /* New instance; IR_NO_ID after reporting.  params_node: what `params` was written as, or NULL. */
 uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *params_node, Span at);
 /* What `at` wants is taken by `first`: perhaps the same line in another import of the file. */

@@ -59,12 +59,17 @@ static const char *module_label(Sema *s, uint32_t module)
   return sema_text(s, label);
 }
 
-/* Names of the main file stand alone, others after their module's; a number makes them unique. */
-static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
+const char *sema_whole_name(Sema *s, uint32_t module, StrId name)
 {
   const char *text = sema_text(s, name);
-  if (s->modules[module].parent != IR_NO_ID)
-    text = arena_printf(s->arena, "%s.%s", module_label(s, module), text);
+  return s->modules[module].parent == IR_NO_ID
+             ? text : arena_printf(s->arena, "%s.%s", module_label(s, module), text);
+}
+
+/* A number makes names unique. */
+static const char *sema_ir_name(Sema *s, uint32_t module, StrId name)
+{
+  const char *text = sema_whole_name(s, module, name);
   StrId id = str_intern_z(s->session->names, text);
   uint32_t n = 0;
   bool is_taken = pair_get(&s->own->ir_names, id.raw, &n);

@@ -174,9 +174,9 @@ void asserted_emit(const Cg *cg, ImageClass *image)
         pc += 2 * insn_words((Opcode)mf->code[at].op);
     }
   }
-  image->n_asserted = (uint32_t)arrlenu(list);
-  image->asserted = arena_many(cg->kept, ImageAsserted, arrlenu(list));
+  image->numbers.n_asserted = (uint32_t)arrlenu(list);
+  image->numbers.asserted = arena_many(cg->kept, ImageAsserted, arrlenu(list));
   if (list)
-    memcpy((ImageAsserted *)image->asserted, list, sizeof *list * arrlenu(list));
+    memcpy((ImageAsserted *)image->numbers.asserted, list, sizeof *list * arrlenu(list));
   arrfree(list);
 }

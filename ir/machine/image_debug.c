@@ -78,13 +78,23 @@ static void code_asserted(Codec *c, ImageAsserted *side)
   code_u64(c, &side->value);
 }
 
+static void code_constant(Codec *c, DebugConstant *constant)
+{
+  code_string(c, &constant->name);
+  code_u32(c, &constant->type);
+  code_bool(c, &constant->is_float, "yes or no (float)");
+  code_u64(c, &constant->value);
+}
+
 static void code_class_debug(Codec *c, ImageClass *class)
 {
   CODE_LIST(c, uint32_t, class->symbol_types, class->n_symbol_types, code_number,
             "types of symbols");
   CODE_LIST(c, DebugFunction, class->functions, class->n_functions, code_function, "functions");
-  CODE_LIST(c, ImageAsserted, class->asserted, class->n_asserted, code_asserted,
+  ImageNumbers *numbers = &class->numbers;
+  CODE_LIST(c, ImageAsserted, numbers->asserted, numbers->n_asserted, code_asserted,
             "values of assertions");
+  CODE_LIST(c, DebugConstant, numbers->constants, numbers->n_constants, code_constant, "constants");
 }
 
 void code_debug(Codec *c, Image *image)
@@ -216,6 +226,14 @@ static const char *check_asserted(const DebugCheck *k, const ImageAsserted *side
              ? "has an assertion about a register that does not exist" : NULL;
 }
 
+static const char *check_constant(const DebugCheck *k, const DebugConstant *constant)
+{
+  const DebugType *type = image_debug_type(k->image, constant->type);
+  if (constant->type != DEBUG_NO_TYPE && !type)
+    return "has a constant with a type that does not exist";
+  return type && type->bytes > sizeof constant->value ? "has a constant that is no number" : NULL;
+}
+
 static const char *check_class(const DebugCheck *k, const ImageClass *class)
 {
   if (class->n_symbol_types && class->n_symbol_types != class->n_symbols)
@@ -227,8 +245,13 @@ static const char *check_class(const DebugCheck *k, const ImageClass *class)
     if (type && image_debug_type(k->image, type)->bytes > class->symbols[i].bytes)
       return "has a symbol that is smaller than its type";
   }
-  for (uint32_t i = 0; i < class->n_asserted; i++) {
-    const char *fault = check_asserted(k, &class->asserted[i]);
+  for (uint32_t i = 0; i < class->numbers.n_asserted; i++) {
+    const char *fault = check_asserted(k, &class->numbers.asserted[i]);
+    if (fault)
+      return fault;
+  }
+  for (uint32_t i = 0; i < class->numbers.n_constants; i++) {
+    const char *fault = check_constant(k, &class->numbers.constants[i]);
     if (fault)
       return fault;
   }

@@ -439,6 +439,21 @@ typedef struct {
   uint32_t n_held;            /* symbols whose memory may be older than the text says while the */
   const uint32_t *held;       /* function runs */
 } DebugFunction;
+/* A constant or parameter of the program: a number, which has no place.  DEBUG_NO_TYPE: of
+ * compile-time code. */
+typedef struct {
+  const char *name;           /* as that of a symbol */
+  uint32_t type;              /* as ImageClass.symbol_types */
+  bool is_float;              /* of compile-time code: a double, else an integer of 64 bits */
+  uint64_t value;             /* its bits */
+} DebugConstant;
+/* What reports and debuggers show beside variables. */
+typedef struct {
+  uint32_t n_asserted;
+  const ImageAsserted *asserted;  /* by pc, and there in the order of the source */
+  uint32_t n_constants;
+  const DebugConstant *constants;
+} ImageNumbers;
 /* The type at 1 + index; NULL: none. */
 struct Image;
 const DebugType *image_debug_type(const struct Image *image, uint32_t type);
@@ -500,8 +515,7 @@ typedef struct {
   const uint32_t *symbol_types;   /* 1 + index of a debug type, DEBUG_NO_TYPE unknown */
   uint32_t n_functions;
   const DebugFunction *functions;
-  uint32_t n_asserted;
-  const ImageAsserted *asserted;  /* by pc, and there in the order of the source */
+  ImageNumbers numbers;
 } ImageClass;
 
 typedef enum { POP_NEVER, POP_ALWAYS, POP_ON_ADVANCE, POP_ON_ADVANCE_NOP } PopMode;

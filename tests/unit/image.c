@@ -207,11 +207,17 @@ static void same_asserted(const ImageAsserted *a, const ImageAsserted *b)
   SAME(pc), SAME_TEXT(text), SAME(type), SAME(place), SAME(reg), SAME(value);
 }
 
+static void same_constant(const DebugConstant *a, const DebugConstant *b)
+{
+  SAME_TEXT(name), SAME(type), SAME(is_float), SAME(value);
+}
+
 static void same_debug(const ImageClass *a, const ImageClass *b)
 {
   EACH(uint32_t, symbol_types, n_symbol_types, same_number);
   EACH(DebugFunction, functions, n_functions, same_function);
-  EACH(ImageAsserted, asserted, n_asserted, same_asserted);
+  EACH(ImageAsserted, numbers.asserted, numbers.n_asserted, same_asserted);
+  EACH(DebugConstant, numbers.constants, numbers.n_constants, same_constant);
 }
 
 static void same_image(const Image *a, const Image *b)
@@ -576,6 +582,8 @@ static const char *spoil(Sample *s, unsigned number)
   case 117: s->asserted[1].reg = ASSERTED_NO_BASE - 1;
     return "has an assertion about a register that does not exist";
   case 118: s->asserted[1].place = ASSERTED_KIND_COUNT; return "kind of place";
+  case 119: s->constants[1].type = 7; return "has a constant with a type that does not exist";
+  case 120: s->constants[0].type = 2; return "has a constant that is no number";
   default: return NULL;
   }
 }
