@@ -790,6 +790,7 @@ const below: i16 = -3;
 const turns = 2 * width;
 const big = 1 << 40;
 const most: u64 = 0xffffffffffffffff;
+const wide: u80 = 5;
 const ratio = 0.25;
 const way = @get_color(5);
 var sum_data = @zeros([1]f32);
@@ -799,7 +800,7 @@ fn main() void {
   while (i < turns) : (i += 1) {
     sum[0] += step + half_of(i) + @as(f32, x) + ratio;
     if (parity == 1 or last) sum[0] += 1.0;
-    if (mode == Mode.FAST and big > 1 and most > 1) sum[0] += part.twice();
+    if (mode == Mode.FAST and big > 1 and most > 1 and wide > 1) sum[0] += part.twice();
   }
   if (@get_int(way) != 5 or below > 0) sum[0] = 0.0;
 }
@@ -815,7 +816,7 @@ def test_constants_and_parameters_have_values(session, engine):
     names = ["width", "mode", "step", "half", "below", "turns", "big", "most", "ratio", "way", "part.n",
              "part.two", "turns - 1"]
     commands = ["break main @0,0 if turns == 2 * width", "continue",
-                *[f"print {name}" for name in names], "print x", "set width = 4"]
+                *[f"print {name}" for name in names], "print wide", "print x", "set width = 4"]
     out = session.answers(commands, engine, "--launch=main")
     assert "breakpoint 1, " in out[1]
     values = dict(line.strip().split(" = ") for line in out[2:2 + len(names)])
@@ -823,6 +824,7 @@ def test_constants_and_parameters_have_values(session, engine):
         "width": "3", "mode": "FAST", "step": "0.5", "half": "1.5", "below": "-3", "turns": "6",
         "big": str(1 << 40), "most": str((1 << 64) - 1), "ratio": "0.25", "way": "5", "part.n": "3", "part.two": "2",
         "turns - 1": "5"}
+    assert out[-3].startswith("there is no 'wide' here; ")   # it has more than 64 bits
     assert out[-2].startswith("there is no 'x' here; ")      # it differs from tile to tile
     assert "can be written" in out[-1]
 

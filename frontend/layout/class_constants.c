@@ -15,23 +15,18 @@ static bool has_place(const Sema *s, const Decl *d)
   return d->global != IR_NO_ID && !ir_global_is_none(s->globals[d->global].ir);
 }
 
-static bool fits_64_bits(const Sema *s, const PoolKey *key, PoolId value)
-{
-  int64_t integer;
-  return pool_int_value(s->pool, value, &integer) ||
-         (type_is_int(s->pool, key->type) && !pool_eq(key->type, POOL(COMPTIME_INT)) &&
-          type_bits(s->pool, key->type) <= 64);
-}
-
 /* False: the value is no number of up to 64 bits, or it differs from tile to tile. */
 static bool read_number(Sema *s, PoolId value, DebugConstant *out)
 {
   PoolKey key = pool_key(s->pool, value);
   bool at_compile_time = pool_eq(key.type, POOL(COMPTIME_INT)) ||
                          pool_eq(key.type, POOL(COMPTIME_FLOAT));
+  int64_t integer;
   if (key.kind == PK_BOOL_VALUE)
     out->value = pool_eq(value, POOL(TRUE));
-  else if (key.kind == PK_INT && fits_64_bits(s, &key, value))
+  else if (key.kind == PK_INT &&
+           (at_compile_time ? pool_int_value(s->pool, value, &integer)
+                            : type_bytes(s->pool, key.type) <= sizeof out->value))
     out->value = value_int_bits(s->pool, value);
   else if (key.kind == PK_FLOAT)
     out->value = key.u.floating.bits;
