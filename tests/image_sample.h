@@ -47,7 +47,7 @@ typedef struct {
   uint32_t held[1];
   DebugFunction functions[1];
   ImageAsserted asserted[3];
-  DebugConstant constants[3];
+  DebugConstant constants[5];
   const char *files[2], *param_names[1], *param_values[1];
   ImageStream streams[2];
 } Sample;
@@ -208,13 +208,17 @@ static void sample_debug(Sample *s)
   s->asserted[0] = (ImageAsserted){s->task_at, "n", 3, ASSERTED_REGISTER, 4, 0};
   s->asserted[1] = (ImageAsserted){s->task_at, "x[2]", 1, ASSERTED_MEMORY, ASSERTED_NO_BASE, 0x18};
   s->asserted[2] = (ImageAsserted){s->task_at, "last", 5, ASSERTED_CONSTANT, ASSERTED_NO_BASE, 7};
-  s->constants[0] = (DebugConstant){"size", 3, false, 12};
-  s->constants[1] = (DebugConstant){"part.turns", DEBUG_NO_TYPE, false, UINT64_C(1) << 40};
-  s->constants[2] = (DebugConstant){"ratio", DEBUG_NO_TYPE, true, UINT64_C(0x3fd0) << 48};
+  s->constants[0] = (DebugConstant){"size", 3, false, NUMBER_OF_CLASS, 12, 0, 0};
+  s->constants[1] = (DebugConstant){"part.turns", DEBUG_NO_TYPE, false, NUMBER_OF_CLASS,
+                                      UINT64_C(1) << 40, 0, 0};
+  s->constants[2] = (DebugConstant){"ratio", DEBUG_NO_TYPE, true, NUMBER_OF_CLASS,
+                                      UINT64_C(0x3fd0) << 48, 0, 0};
+  s->constants[3] = (DebugConstant){"x", 3, false, NUMBER_OF_PLACE, 4, 1, UINT64_MAX};
+  s->constants[4] = (DebugConstant){"seed", 3, false, NUMBER_OF_TILE, 2, 0, 0};
   for (unsigned i = 0; i < SAMPLE_CLASSES; i++) {
     if (i == 2)
       continue;
-    s->classes[i].numbers.n_constants = 3, s->classes[i].numbers.constants = s->constants;
+    s->classes[i].numbers.n_constants = 5, s->classes[i].numbers.constants = s->constants;
     s->classes[i].numbers.n_asserted = 3, s->classes[i].numbers.asserted = s->asserted;
     s->classes[i].n_symbol_types = 2, s->classes[i].symbol_types = s->symbol_types;
     s->classes[i].n_functions = 1, s->classes[i].functions = s->functions;

@@ -195,7 +195,7 @@ MISTAKES = {
     "break scale if": "a condition is missing behind 'if'",
     "enable": "the number of a breakpoint is missing", "print /x table": "is no number",
     "list 99999": "pe.csl' has ", "print *p": "what a pointer points to is 'p.*' in CSL",
-    "print nope": "there is no 'nope' here; of constants and parameters, numbers that the program uses",
+    "print nope": "there is no 'nope' here; of constants and parameters, most numbers that the program",
     "print table[7, 0]": "index 7 is outside",
     "print (1 + ": "a value is missing", "print 1 / 0": "division by zero",
     "print p.nope": "has no field 'nope'", "print $r99": "there is no register",
@@ -739,7 +739,7 @@ def test_the_name_of_an_import_leads_to_that_of_its_variables(modules, engine):
     assert out[0].startswith(f"there is no '{constant}' here; variables of imports go by the name "
                              "of the file: ")
     assert "counter.count" in out[0]
-    assert "unless they differ from tile to tile" in out[1]
+    assert "most numbers that the program uses are known" in out[1]
 
 
 def test_the_name_of_an_import_leads_to_that_of_its_functions(modules, engine):
@@ -758,8 +758,7 @@ def test_a_parameter_of_the_layout_has_a_value(session, engine):
                     + "task main() void {}\n" + MODULES_PE[MODULES_PE.index("comptime {"):],
                     "--params=size:12")
     out = session.answers(["print size", "print one"], engine)
-    known = ("here; of constants and parameters, numbers that the program uses are known, unless they "
-             "differ from tile to tile")
+    known = "here; of constants and parameters, most numbers that the program uses are known"
     assert out[0] == f"there is no 'size' {known}; the layout was compiled with size = 12\n"
     assert out[1] == f"there is no 'one' {known}\n"
 
@@ -825,8 +824,99 @@ def test_constants_and_parameters_have_values(session, engine):
         "big": str(1 << 40), "most": str((1 << 64) - 1), "ratio": "0.25", "way": "5", "part.n": "3", "part.two": "2",
         "turns - 1": "5"}
     assert out[-3].startswith("there is no 'wide' here; ")   # it has more than 64 bits
-    assert out[-2].startswith("there is no 'x' here; ")      # it differs from tile to tile
+    assert out[-2] == "x = 0\n"
     assert "can be written" in out[-1]
+
+
+TILES_PE = """
+param place: i16;
+param number: u32;
+param seed: u16;
+param loose: u16;
+param weight: f32;
+param flag: bool;
+const part = @import_module("part.csl", .{ .n = number });
+const wide: i32 = place;
+const next = seed + 1;
+const behind = loose + 1;
+const big = 3 * number;
+var sum: f32 = 0.0;
+var mix: u16 = 0;
+task main() void {
+  mix ^= seed;
+  mix ^= next;
+  mix ^= behind;
+  sum += weight;
+  sum += @as(f32, place) + @as(f32, number + part.n) + @as(f32, wide) + @as(f32, big);
+  if (flag) sum *= 2.0;
+}
+comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+"""
+
+
+def tiles_layout(values, idle=()):
+    """Tiles of `idle` have another program."""
+    calls = "".join(
+        f'@set_tile_code({x}, {y}, "pe.csl", .{{ .place = {v["place"]}, .number = {v["number"]}, '
+        f'.seed = {v["seed"]}, .loose = {v["loose"]}, .weight = {v["weight"]}, '
+        f'.flag = {str(v["flag"]).lower()} }});\n' for (x, y), v in values.items())
+    calls += "".join(f'@set_tile_code({x}, {y}, "idle.csl", .{{}});\n' for x, y in idle)
+    width, height = (1 + max(place[axis] for place in (*values, *idle)) for axis in (0, 1))
+    return f"layout {{\n@set_rectangle({width}, {height});\n{calls}}}\n"
+
+
+def random_tiles():
+    """What parameters are on each tile of a random rectangle."""
+    rng = harness.commit_random("constants of tiles")
+    width, height = (int(n) for n in rng.integers(2, 6, size=2))
+    first, per_x, per_y = (int(n) for n in rng.integers(-99, 100, size=3))
+    return {(x, y): {"place": first + per_x * x + per_y * y, "number": y * width + x,
+                     "seed": int(rng.integers(0, 60000)), "loose": int(rng.integers(0, 60000)),
+                     "weight": float(rng.integers(0, 1000)) / 8, "flag": bool(rng.integers(0, 2))}
+            for x in range(width) for y in range(height)}
+
+
+def test_what_differs_from_tile_to_tile_has_values(session, engine):
+    """By the tile's place, where the program relies on it, or where its code has it as a word."""
+    values = random_tiles()
+    (session.folder / "part.csl").write_text("param n: u32;\n")
+    session.compile(tiles_layout(values), TILES_PE)
+    names = ["place", "number", "seed", "weight", "flag", "wide", "next", "behind", "part.n", "big"]
+    tiles = {tile: [f"tile {tile[0]},{tile[1]}", *[f"print {name}" for name in names]]
+             for tile in values}
+    out = session.answers(sum(tiles.values(), []), engine)
+    for tile, v in values.items():
+        answers = [out.pop(0) for _ in tiles[tile]][1:]
+        expected = {**v, "wide": v["place"], "next": v["seed"] + 1, "behind": v["loose"] + 1,
+                    "part.n": v["number"], "big": 3 * v["number"], "flag": str(v["flag"]).lower(),
+                    "weight": f'{v["weight"]:g}'}
+        assert answers == [f"{name} = {expected[name]}\n" for name in names], tile
+
+
+def test_a_rectangle_with_holes_has_no_wrong_values(session, engine):
+    rng = harness.commit_random("holes")
+    whole = random_tiles()
+    values = {tile: v for tile, v in whole.items() if rng.random() < 0.5} or whole
+    (session.folder / "idle.csl").write_text("")
+    (session.folder / "part.csl").write_text("param n: u32;\n")
+    session.compile(tiles_layout(values, whole.keys() - values), TILES_PE)
+    commands = sum(([f"tile {x},{y}", "print place", "print number"] for x, y in values), [])
+    out = session.answers(commands, engine)
+    for v in values.values():
+        _, place, number = (out.pop(0) for _ in range(3))
+        assert place == f"place = {v['place']}\n" or place.startswith("there is no 'place' here; ")
+        assert number == f"number = {v['number']}\n" or number.startswith("there is no 'number'")
+
+
+def test_what_has_no_value_on_a_tile_is_not_made_up(session, engine):
+    """The code has what is computed from it alone, and no law of columns and rows gives it."""
+    numbers = (3, 1, 4, 1, 5)
+    tile = {"place": 1, "number": 2, "seed": 3, "weight": 0.5, "flag": True}
+    values = {(x, 0): {**tile, "loose": loose} for x, loose in enumerate(numbers)}
+    (session.folder / "part.csl").write_text("param n: u32;\n")
+    session.compile(tiles_layout(values), TILES_PE)
+    out = session.answers(["tile 2,0", "print loose", "print behind"], engine)
+    assert out[1].startswith("there is no 'loose' here; ") and out[2] == "behind = 5\n"
 
 
 def test_a_constant_that_differs_within_a_class_has_no_value(session, engine):

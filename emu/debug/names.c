@@ -145,25 +145,42 @@ const DebugConstant *names_constant(const ImageClass *class, const char *name)
   return NULL;
 }
 
+/* The constant's bits on the tile of the context. */
+static uint64_t constant_bits(const EvalContext *e, const DebugConstant *constant)
+{
+  const Image *image = program_of(e)->image;
+  uint64_t bits = 0;
+  switch (constant->kind) {
+  case NUMBER_OF_PLACE:
+    return constant->value + program_x(program_of(e), e->tile) * constant->per_x +
+           program_y(program_of(e), e->tile) * constant->per_y;
+  case NUMBER_OF_TILE:
+    memcpy(&bits, image->tile_blobs + image->tile_blob_at[e->tile] + constant->value,
+           image_debug_type(image, constant->type)->bytes);
+    return bits;
+  case NUMBER_OF_CLASS: case NUMBER_KIND_COUNT: default:
+    return constant->value;
+  }
+}
+
 static EvalValue constant_value(const EvalContext *e, const DebugConstant *constant)
 {
   EvalValue v = {.kind = EVAL_TYPED,
                  .type = image_debug_type(program_of(e)->image, constant->type)};
+  uint64_t bits = constant_bits(e, constant);
   if (v.type) {
-    memcpy(v.bytes, &constant->value, sizeof constant->value);
+    memcpy(v.bytes, &bits, sizeof bits);
   } else if (constant->is_float) {
     v.kind = EVAL_FLOAT;
-    memcpy(&v.number, &constant->value, sizeof v.number);
+    memcpy(&v.number, &bits, sizeof v.number);
   } else {
     v.kind = EVAL_INTEGER;
-    v.integer = (int64_t)constant->value;
+    v.integer = (int64_t)bits;
   }
   return v;
 }
 
-#define KNOWN_CONSTANTS \
-  "of constants and parameters, numbers that the program uses are known, unless they differ from " \
-  "tile to tile"
+#define KNOWN_CONSTANTS "of constants and parameters, most numbers that the program uses are known"
 
 /* False, with the first tile whose program has the name. */
 static bool name_is_elsewhere(EvalContext *e, const char *name)

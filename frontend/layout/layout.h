@@ -2,9 +2,9 @@
  * a compiled program.
  *
  * Reading order: layout.c, builtin_layout.c, regions.h, regions_read.c, bound_params.c, lanes.c,
- * regions_route.c, tile_class.h, tile_groups.c, tile_class.c, class_share.c, class_constants.c,
- * class_colors.c, layout_internal.h, fabric_stream.c, fabric_check.h, fabric_check.c,
- * fabric_arrivals.c. */
+ * regions_route.c, tile_class.h, tile_groups.c, tile_laws.c, tile_class.c, class_share.c,
+ * class_constants.c, class_colors.c, layout_internal.h, fabric_stream.c, fabric_check.h,
+ * fabric_check.c, fabric_arrivals.c. */
 #ifndef FRONTEND_LAYOUT_H
 #define FRONTEND_LAYOUT_H
 

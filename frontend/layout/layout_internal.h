@@ -28,8 +28,22 @@ uint32_t *classes_share(Session *session, Programs *programs);
 
 /* ---- class_constants.c: numbers that have no place, for debuggers ---------------------------- */
 
-/* Those of the program that has been analysed; in the arena. */
-void class_constants_find(Sema *s, ProgramClass *class, Arena *arena);
+/* What an integer is on the tile at (x, y) of the grid: first + x * per_x + y * per_y modulo 2^64,
+ * and from `least` to `most`, which are less than MOST_OF_LAW from 0, on the tiles that have it. */
+enum { LAW_BITS = 31 };
+#define MOST_OF_LAW (INT64_C(1) << LAW_BITS)
+typedef struct {
+  bool holds;
+  uint64_t first, per_x, per_y;
+  int64_t least, most;
+} PlaceLaw;
+static inline bool law_can_have(int64_t value)
+{
+  return value < MOST_OF_LAW && value > -MOST_OF_LAW;
+}
+/* Those of the program that has been analysed; in the arena.  `laws`: of its symbolic parameters;
+ * NULL: it has none. */
+void class_constants_find(Sema *s, const PlaceLaw *laws, ProgramClass *class, Arena *arena);
 /* Keeps them in an arena that lives longer. */
 void class_constants_keep(ProgramClass *class, Arena *arena);
 /* The tiles of both have the code of the first class, which keeps what is the same in both. */

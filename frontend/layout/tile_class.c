@@ -260,7 +260,7 @@ static bool add_variant(Classes *c, ClassAnalysis *a, uint32_t *index)
     class.ir = s->ir;
     keep_local_colors(s->setup, &class);
     class.fabric = fabric_uses(s);
-    class_constants_find(s, &class, c->analysis_arena);
+    class_constants_find(s, a->group->laws, &class, c->analysis_arena);
     for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
       session->layout->named_streams[to_tiles] |= lint_named_streams(s, to_tiles);
   }
@@ -497,9 +497,12 @@ static void classes_free(Classes *c)
 static bool find_all(Classes *c)
 {
   bool ok = true;
+  for (uint32_t i = 0; i < arrlenu(c->groups); i++)
+    tile_group_prepare(c, i);
+  if (c->session->options->debug)
+    tile_laws_find(c);
   for (size_t i = 0; i < arrlenu(c->groups); i++) {
     ClassGroup *g = &c->groups[i];
-    tile_group_prepare(c, g);
     for (size_t u = 0; u < arrlenu(g->units); u++) {
       TileUnit *unit = &c->units[g->units[u]];
       session_show_phase(c->session);

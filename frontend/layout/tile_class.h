@@ -1,5 +1,5 @@
-/* What tile_class.c, which finds the classes of tiles, and tile_groups.c, which forms the groups
- * that they come from, share. */
+/* What tile_class.c, which finds the classes of tiles, tile_groups.c, which forms the groups that
+ * they come from, and tile_laws.c share. */
 #ifndef FRONTEND_TILE_CLASS_H
 #define FRONTEND_TILE_CLASS_H
 
@@ -18,6 +18,7 @@ typedef struct {
   PoolId *symbols;         /* what the group's symbolic parameters are here */
   uint64_t blob_at;
   uint32_t n_leaves;
+  uint32_t group;          /* index */
   uint32_t variant;        /* NO_VARIANT until known */
 } TileUnit;
 
@@ -36,6 +37,7 @@ typedef struct {
   uint32_t n_leaves;
   uint32_t n_symbols;
   uint32_t *symbol_leaf;   /* leaf that each symbolic parameter is */
+  PlaceLaw *laws;          /* what each of them is by the tile's place; for debuggers */
   PoolId params;           /* struct with symbolic parts */
   TreeNode *root;
 } ClassGroup;
@@ -101,7 +103,12 @@ static inline TreeNode *new_node(Arena *arena)
 void tile_units_collect(Classes *c);
 /* The groups of all units, with arrays whole unless that makes too many of them. */
 void tile_groups_form(Classes *c);
-/* Chooses the symbolic parameters and makes the struct that the analysis sees. */
-void tile_group_prepare(Classes *c, ClassGroup *g);
+/* Chooses the symbolic parameters of a group and makes the struct that the analysis sees. */
+void tile_group_prepare(Classes *c, uint32_t group);
+
+/* ---- tile_laws.c ----------------------------------------------------------------------------- */
+
+/* The laws of all groups. */
+void tile_laws_find(Classes *c);
 
 #endif

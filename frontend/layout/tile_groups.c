@@ -187,9 +187,10 @@ static bool leaf_differs(const Classes *c, const ClassGroup *g, uint32_t leaf)
   return false;
 }
 
-void tile_group_prepare(Classes *c, ClassGroup *g)
+void tile_group_prepare(Classes *c, uint32_t group)
 {
   Pool *pool = c->session->pool;
+  ClassGroup *g = &c->groups[group];
   const TileUnit *first = &c->units[g->units[0]];
   uint32_t n = first->n_leaves;
   PoolId *leaves = arena_many(c->arena, PoolId, n + 1);
@@ -212,6 +213,7 @@ void tile_group_prepare(Classes *c, ClassGroup *g)
     g->params = rebuild_parts(c, first->tile->params, &next);
   for (size_t i = 0; i < arrlenu(g->units); i++) {
     TileUnit *unit = &c->units[g->units[i]];
+    unit->group = group;
     unit->symbols = arena_many(c->arena, PoolId, g->n_symbols + 1);
     for (uint32_t k = 0; k < g->n_symbols; k++)
       unit->symbols[k] = unit->leaves[g->symbol_leaf[k]];

@@ -406,6 +406,10 @@ struct TileEnv {
   struct { uint32_t key; uint32_t value; } *word_of;
 };
 void tile_env_free(struct TileEnv *env);   /* what the evaluation has put in */
+/* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */
+bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome);
+/* The byte of the tile's own data at which `symbolic` stands; false: it is no word of the tile. */
+bool tile_env_word_place(const Sema *s, PoolId symbolic, uint32_t *offset);
 
 /* ---- driver.c: the session ----------------------------------------------------------------- */
 

@@ -523,8 +523,6 @@ PoolId tile_env_param(Sema *s, uint32_t index);
 bool tile_env_place(const Sema *s, uint32_t *x, uint32_t *y, Span *span, PoolId *params);
 /* Adds to the trace: the analysis relied on `symbolic` being `outcome`. */
 void tile_env_record(Sema *s, PoolId symbolic, PoolId outcome);
-/* Has the analysis relied on `symbolic` already?  Then it is a constant of the class. */
-bool tile_env_forced(Sema *s, PoolId symbolic, PoolId *outcome);
 /* The tile parameter (ir_tile_param) that holds `symbolic` (of a scalar run-time type) at run
  * time; the same value gets the same number. */
 uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic);

@@ -57,6 +57,17 @@ uint32_t tile_env_run_time_word(Sema *s, PoolId symbolic)
   return index;
 }
 
+bool tile_env_word_place(const Sema *s, PoolId symbolic, uint32_t *offset)
+{
+  const struct TileEnv *env = s->tile;
+  for (size_t i = *offset = 0; i < arrlenu(env->words); i++) {
+    if (pool_eq(env->words[i], symbolic))
+      return true;
+    *offset += ir_type_bytes(s->ir->tile_params[i]);
+  }
+  return false;
+}
+
 void tile_env_initial_data(Sema *s, IrGlobalId global, uint32_t offset, PoolId symbolic)
 {
   InitSlot slot = {global.raw, offset, symbolic};

@@ -83,7 +83,10 @@ static void code_constant(Codec *c, DebugConstant *constant)
   code_string(c, &constant->name);
   code_u32(c, &constant->type);
   code_bool(c, &constant->is_float, "yes or no (float)");
+  CODE_ENUM(c, constant->kind, NUMBER_KIND_COUNT, "kind of number");
   code_u64(c, &constant->value);
+  code_u64(c, &constant->per_x);
+  code_u64(c, &constant->per_y);
 }
 
 static void code_class_debug(Codec *c, ImageClass *class)
@@ -226,12 +229,19 @@ static const char *check_asserted(const DebugCheck *k, const ImageAsserted *side
              ? "has an assertion about a register that does not exist" : NULL;
 }
 
-static const char *check_constant(const DebugCheck *k, const DebugConstant *constant)
+static const char *check_constant(const DebugCheck *k, const ImageClass *class,
+                                  const DebugConstant *constant)
 {
   const DebugType *type = image_debug_type(k->image, constant->type);
   if (constant->type != DEBUG_NO_TYPE && !type)
     return "has a constant with a type that does not exist";
-  return type && type->bytes > sizeof constant->value ? "has a constant that is no number" : NULL;
+  if (type && type->bytes > sizeof constant->value)
+    return "has a constant that is no number";
+  if (constant->kind == NUMBER_OF_TILE &&
+      (!type || constant->value > class->tile_blob_bytes ||
+       type->bytes > class->tile_blob_bytes - constant->value))
+    return "has a constant outside the tile's own data";
+  return NULL;
 }
 
 static const char *check_class(const DebugCheck *k, const ImageClass *class)
@@ -251,7 +261,7 @@ static const char *check_class(const DebugCheck *k, const ImageClass *class)
       return fault;
   }
   for (uint32_t i = 0; i < class->numbers.n_constants; i++) {
-    const char *fault = check_constant(k, &class->numbers.constants[i]);
+    const char *fault = check_constant(k, class, &class->numbers.constants[i]);
     if (fault)
       return fault;
   }

@@ -9,7 +9,7 @@
 
 enum {
   IMAGE_MAGIC_BYTES = 8,
-  IMAGE_VERSION = 13,
+  IMAGE_VERSION = 14,
   /* magic, version u32, section count u32, tables hash u64, file length u64, header CRC u32 over
    * all header bytes but itself, zero u32; then the section table */
   IMAGE_AT_VERSION = 8, IMAGE_AT_COUNT = 12, IMAGE_AT_HASH = 16, IMAGE_AT_LENGTH = 24,

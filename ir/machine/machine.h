@@ -439,13 +439,22 @@ typedef struct {
   uint32_t n_held;            /* symbols whose memory may be older than the text says while the */
   const uint32_t *held;       /* function runs */
 } DebugFunction;
+/* Where tiles of a class have the number of a constant. */
+typedef enum {
+  NUMBER_OF_CLASS,            /* it is `value`, in bits, on all of them */
+  NUMBER_OF_TILE,             /* in the tile's own data, at byte `value` */
+  NUMBER_OF_PLACE,            /* value + x * per_x + y * per_y, modulo 2^64 */
+  NUMBER_KIND_COUNT
+} DebugNumberKind;
 /* A constant or parameter of the program: a number, which has no place.  DEBUG_NO_TYPE: of
  * compile-time code. */
 typedef struct {
   const char *name;           /* as that of a symbol */
   uint32_t type;              /* as ImageClass.symbol_types */
   bool is_float;              /* of compile-time code: a double, else an integer of 64 bits */
-  uint64_t value;             /* its bits */
+  DebugNumberKind kind;
+  uint64_t value;
+  uint64_t per_x, per_y;      /* NUMBER_OF_PLACE, else 0 */
 } DebugConstant;
 /* What reports and debuggers show beside variables. */
 typedef struct {

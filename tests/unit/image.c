@@ -209,7 +209,7 @@ static void same_asserted(const ImageAsserted *a, const ImageAsserted *b)
 
 static void same_constant(const DebugConstant *a, const DebugConstant *b)
 {
-  SAME_TEXT(name), SAME(type), SAME(is_float), SAME(value);
+  SAME_TEXT(name), SAME(type), SAME(is_float), SAME(kind), SAME(value), SAME(per_x), SAME(per_y);
 }
 
 static void same_debug(const ImageClass *a, const ImageClass *b)
@@ -584,6 +584,11 @@ static const char *spoil(Sample *s, unsigned number)
   case 118: s->asserted[1].place = ASSERTED_KIND_COUNT; return "kind of place";
   case 119: s->constants[1].type = 7; return "has a constant with a type that does not exist";
   case 120: s->constants[0].type = 2; return "has a constant that is no number";
+  case 121: s->constants[4].type = DEBUG_NO_TYPE;
+    return "has a constant outside the tile's own data";
+  case 122: s->constants[4].value += 3; return "has a constant outside the tile's own data";
+  case 123: s->constants[4].value = UINT64_MAX; return "has a constant outside the tile's own data";
+  case 124: s->constants[3].kind = NUMBER_KIND_COUNT; return "kind of number";
   default: return NULL;
   }
 }
