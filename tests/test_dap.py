@@ -192,6 +192,7 @@ def test_values_their_parts_and_paging(plain, dap):
     assert fields == {"x": "1.5", "y": "-2", "m": "blue"}
     target = dap.variables(ptr["variablesReference"])[0]
     assert target["name"] == ".*" and dap.evaluate(target["evaluateName"]) == target["value"]
+    assert dap.values(frame, "Constants") == {"id": "3"}
     for scope in ("Registers", "DSRs", "Queues", "FIFOs", "Tasks and threads", "Router"):
         dap.values(frame, scope)
     assert re.fullmatch(r"0x[0-9a-f]{4} \(-?\d+\)", dap.values(frame, "Registers")["r0"])

@@ -893,6 +893,22 @@ def test_what_differs_from_tile_to_tile_has_values(session, engine):
         assert answers == [f"{name} = {expected[name]}\n" for name in names], tile
 
 
+def test_constants_are_listed(session, engine):
+    (session.folder / "part.csl").write_text(PART)
+    session.compile(CONSTANTS_LAYOUT, CONSTANTS_PE)
+    (session.folder / "none.csl").write_text('layout { @set_rectangle(1, 1); '
+                                             '@set_tile_code(0, 0, "idle.csl", .{}); }\n')
+    (session.folder / "idle.csl").write_text("")
+    out = session.answers(["tile 2,0", "info constants"], engine)
+    listed = dict(line.split(" = ") for line in out[1].splitlines())
+    assert listed["x"] == "2" and listed["mode"] == "FAST"
+    assert listed["part.n"] == "3" and "wide" not in listed and "unused" not in listed
+    assert not any(name.startswith("memcpy") for name in listed)
+    harness.compile(session.folder / "none.csl", session.folder / "p.bin")
+    assert session.answers(["info constants"], engine) == [
+        "the tile's program has no constants whose numbers are known\n"]
+
+
 def test_a_rectangle_with_holes_has_no_wrong_values(session, engine):
     rng = harness.commit_random("holes")
     whole = random_tiles()

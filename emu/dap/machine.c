@@ -261,6 +261,7 @@ void machine_list(DapServer *s, ScopeKind kind, uint32_t tile, json_t *list)
   case SCOPE_ARGUMENTS:
   case SCOPE_LOCALS:
   case SCOPE_GLOBALS:
+  case SCOPE_CONSTANTS:
   case SCOPE_VALUE:
   default:
     ICE("scope %d is not the machine's", (int)kind);

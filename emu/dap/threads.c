@@ -221,6 +221,7 @@ json_t *answer_scopes(DapServer *s, const json_t *args)
       [SCOPE_ARGUMENTS] = {"Parameters", "arguments", false},
       [SCOPE_LOCALS] = {"Locals", "locals", false},
       [SCOPE_GLOBALS] = {"Globals", "globals", false},
+      [SCOPE_CONSTANTS] = {"Constants", "constants", true},
       [SCOPE_REGISTERS] = {"Registers", "registers", true},
       [SCOPE_DSRS] = {"DSRs", "registers", true},
       [SCOPE_QUEUES] = {"Queues", "registers", true},

@@ -106,18 +106,9 @@ static void add_local(void *context, const DebugLocal *local, const EvalValue *v
                                              "value", "<no place here>", "variablesReference", 0));
 }
 
-static void add_globals(const Listing *l)
+static void add_named(void *context, const char *name, const EvalValue *value)
 {
-  const ClassCode *cls = program_class(l->s->debugger.program, l->e->tile);
-  EvalContext outside = *l->e;
-  outside.frame = NULL;
-  for (uint32_t i = 0; cls && i < cls->image->n_symbols; i++) {
-    const ImageSymbol *symbol = &cls->image->symbols[i];
-    EvalValue v;
-    if (symbol->is_code || *symbol->name == '<' || !evaluate_text(&outside, symbol->name, &v))
-      continue;
-    add_value(l, symbol->name, base_print("%s", symbol->name), &v);
-  }
+  add_value(context, name, base_print("%s", name), value);
 }
 
 /* `first` and `count`: of the parts; a count of 0 is all of them. */
@@ -167,7 +158,9 @@ json_t *answer_variables(DapServer *s, const json_t *args)
   else if (h.kind == SCOPE_ARGUMENTS || h.kind == SCOPE_LOCALS)
     names_visit_locals(&e, h.kind == SCOPE_ARGUMENTS, add_local, &l);
   else if (h.kind == SCOPE_GLOBALS)
-    add_globals(&l);
+    names_visit_globals(&e, add_named, &l);
+  else if (h.kind == SCOPE_CONSTANTS)
+    names_visit_constants(&e, add_named, &l);
   else
     machine_list(s, h.kind, h.tile, l.list);
   return json_pack("{s:o}", "variables", l.list);

@@ -540,21 +540,33 @@ static void print_tiles(Debugger *d)
     fprintf(d->out, "no main thread runs\n");
 }
 
+typedef struct { EvalContext *e; FILE *out; bool any; } NamePrinter;
+
+static void print_name(void *context, const char *name, const EvalValue *value)
+{
+  NamePrinter *p = context;
+  p->any = true;
+  fprintf(p->out, "%s = ", name);
+  evaluate_print(p->e, value, p->out);
+  fputc('\n', p->out);
+}
+
 static void print_globals(Debugger *d)
 {
   Frames frames;
   EvalContext e = evaluator_of(d, &frames);
-  const ClassCode *cls = program_class(d->program, d->tile);
-  e.frame = NULL;
-  for (uint32_t i = 0; cls && i < cls->image->n_symbols; i++) {
-    EvalValue v;
-    const ImageSymbol *s = &cls->image->symbols[i];
-    if (s->is_code || *s->name == '<' || !evaluate_text(&e, s->name, &v))
-      continue;
-    fprintf(d->out, "%s = ", s->name);
-    evaluate_print(&e, &v, d->out);
-    fputc('\n', d->out);
-  }
+  NamePrinter printer = {&e, d->out, false};
+  names_visit_globals(&e, print_name, &printer);
+}
+
+static void print_constants(Debugger *d)
+{
+  Frames frames;
+  EvalContext e = evaluator_of(d, &frames);
+  NamePrinter printer = {&e, d->out, false};
+  names_visit_constants(&e, print_name, &printer);
+  if (!printer.any)
+    fprintf(d->out, "the tile's program has no constants whose numbers are known\n");
 }
 
 static void print_registers(Debugger *d)
@@ -601,6 +613,8 @@ static void run_info(Debugger *d, const char *rest)
     print_locals(d, false);
   else if (strncmp(rest, "g", 1) == 0 || strncmp(rest, "v", 1) == 0)
     print_globals(d);
+  else if (strncmp(rest, "c", 1) == 0)
+    print_constants(d);
   else if (strncmp(rest, "r", 1) == 0)
     print_registers(d);
   else if (strncmp(rest, "d", 1) == 0)
@@ -610,7 +624,8 @@ static void run_info(Debugger *d, const char *rest)
   else if (strncmp(rest, "t", 1) == 0)
     print_tiles(d);
   else
-    fprintf(d->out, "info breakpoints, locals, args, globals, registers, dsrs, tile or tiles\n");
+    fprintf(d->out, "info breakpoints, locals, args, globals, constants, registers, dsrs, tile or "
+                    "tiles\n");
 }
 
 static void run_register(Debugger *d, const char *rest)
@@ -682,7 +697,8 @@ static const Command commands[] = {
    "write --address=A --value=WORD"},
   {"list", "l", run_list, "[LINE, FILE:LINE or FUNCTION] source"},
   {"disassemble", "dis", run_disassemble, "[ADDRESS] instructions"},
-  {"info", "i", run_info, "breakpoints, locals, args, globals, registers, dsrs, tile, tiles"},
+  {"info", "i", run_info, "breakpoints, locals, args, globals, constants, registers, dsrs, tile, "
+   "tiles"},
   {"register", NULL, run_register, "the tile's registers"},
   {"hash", NULL, run_hash, "a number for the whole state: equal states have equal ones"},
   {"help", "h", run_help, "this text"},

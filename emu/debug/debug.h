@@ -128,6 +128,10 @@ bool evaluate_part(EvalContext *e, const EvalValue *value, uint32_t index, EvalV
  * Inner ones hide outer ones. */
 typedef void LocalVisit(void *context, const DebugLocal *local, const EvalValue *value);
 void names_visit_locals(EvalContext *e, bool params, LocalVisit *visit, void *context);
+/* Each variable outside of functions, and each constant whose number is known, of the tile. */
+typedef void NameVisit(void *context, const char *name, const EvalValue *value);
+void names_visit_globals(const EvalContext *e, NameVisit *visit, void *context);
+void names_visit_constants(const EvalContext *e, NameVisit *visit, void *context);
 
 /* ---- stops.c: breakpoints ------------------------------------------------------------------ */
 

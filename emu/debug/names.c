@@ -180,6 +180,29 @@ static EvalValue constant_value(const EvalContext *e, const DebugConstant *const
   return v;
 }
 
+void names_visit_constants(const EvalContext *e, NameVisit *visit, void *context)
+{
+  const ClassCode *cls = class_of(e);
+  for (uint32_t i = 0; cls && i < cls->image->numbers.n_constants; i++) {
+    const DebugConstant *constant = &cls->image->numbers.constants[i];
+    EvalValue value = constant_value(e, constant);
+    visit(context, constant->name, &value);
+  }
+}
+
+void names_visit_globals(const EvalContext *e, NameVisit *visit, void *context)
+{
+  const ClassCode *cls = class_of(e);
+  EvalContext outside = *e;
+  outside.frame = NULL;
+  for (uint32_t i = 0; cls && i < cls->image->n_symbols; i++) {
+    const ImageSymbol *symbol = &cls->image->symbols[i];
+    EvalValue value;
+    if (!symbol->is_code && *symbol->name != '<' && evaluate_text(&outside, symbol->name, &value))
+      visit(context, symbol->name, &value);
+  }
+}
+
 #define KNOWN_CONSTANTS "of constants and parameters, most numbers that the program uses are known"
 
 /* False, with the first tile whose program has the name. */

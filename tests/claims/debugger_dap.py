@@ -18,7 +18,7 @@ from dap_client import Dap
 
 claims = Claims()
 image = claims.scratch / "p.bin"
-SCOPES = ["Parameters", "Locals", "Globals", "Registers", "DSRs", "Queues", "FIFOs",
+SCOPES = ["Parameters", "Locals", "Globals", "Constants", "Registers", "DSRs", "Queues", "FIFOs",
           "Tasks and threads", "Router"]
 
 
