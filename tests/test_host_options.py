@@ -77,6 +77,8 @@ ROWS = {
     "check-reads": ("--check-reads --stats=s.json", lambda o: o.code == 0),
     "check-left": ("--check-left", lambda o: o.code == 0),
     "report": ("--report=r.html", lambda o: page_data.of_page(o.folder / "r.html").top["width"] == 3),
+    "report-detail": ("--report=r.html --report-detail=counts",
+                      lambda o: page_data.of_page(o.folder / "r.html").top["sampled"]),
     "save-state": ("--save-state=c.state", lambda o: (o.folder / "c.state").stat().st_size > 1000),
     "save-every": ("--save-state=c.state --save-every=40",
                    lambda o: (o.folder / "c.state").stat().st_size > 1000),

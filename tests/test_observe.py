@@ -620,6 +620,7 @@ MISTAKES = (
     ("option_argument", "--watch=0,0,3,"), ("option_argument", "--stop=soon"),
     ("option_argument", "--stop=pe.csl:"), ("option_argument", "--stop=1,"),
     ("option_argument", "--dump=1,1"), ("option_argument", "--trace-format=json"),
+    ("option_argument", "--report=r.html --report-detail=all"), ("option_argument", "--report-detail=counts"),
     ("region_outside", "--watch=2,0,0"), ("region_outside", "--stop=0,7"),
     ("region_outside", "--stop=sender.csl:13@9,9"), ("region_outside", "--dump=0,0,3,1"),
     ("stop_line", "--stop=sender.csl:1"), ("stop_line", "--stop=other.csl:13"),

@@ -486,32 +486,50 @@ def rows_of_trees(tmp_path, rows=65):
     return tmp_path / "layout.csl"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])
-def test_samples_count_what_events_count(tmp_path, name, layout, params):
-    """A program of more than 4,096 tiles, with its page from samples and from events."""
-    harness.compile(layout or rows_of_trees(tmp_path), tmp_path / "p.bin", params=params)
+def assert_samples_count_what_events_count(folder, layout, params, from_events, from_counts):
+    """Pages from samples and from events, with the options that choose them."""
+    harness.compile(layout or rows_of_trees(folder), folder / "p.bin", params=params)
 
     def page_of(*options):
-        page, stats = tmp_path / "r.wseview", tmp_path / "s.json"
-        harness.emu(tmp_path / "p.bin", *options, f"--report={page}", f"--stats={stats}", timeout=300)
+        page, stats = folder / "r.wseview", folder / "s.json"
+        harness.emu(folder / "p.bin", *options, f"--report={page}", f"--stats={stats}", timeout=300)
         data = page_data.of_file(page)
         assert_sums_are_statistics(data, harness.stats(stats))
         return data
 
-    watch, profile = "--watch=0,0,0", f"--profile={tmp_path}/p.txt"
-    events = page_of(watch, profile)
+    profile = f"--profile={folder}/p.txt"
+    events = page_of(*from_events, profile)
     assert not events.top["sampled"]
     for threads in (1, 2):
         for options in ((), (profile,)):
-            samples = page_of(f"--threads={threads}", *options)
+            samples = page_of(f"--threads={threads}", *from_counts, *options)
             assert samples.top["sampled"]
             assert_same_counts(samples, events)
             assert_same(samples, events, "turn")
-            assert bool(len(samples.numbers("turn.tile"))) == (name == "switches")
+            assert bool(len(samples.numbers("turn.tile"))) == (layout is None)
             if options:
                 assert_same(samples, events, "span")
                 assert samples.top["sources"] == events.top["sources"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])
+def test_samples_count_what_events_count(tmp_path, name, layout, params):
+    """A program of more than 4,096 tiles."""
+    assert_samples_count_what_events_count(tmp_path, layout, params, ["--watch=0,0,0"], [])
+
+
+@pytest.mark.parametrize("name, layout, params", SAMPLED, ids=[row[0] for row in SAMPLED])
+def test_a_small_program_has_a_page_of_counts_on_request(tmp_path, name, layout, params):
+    """Also where a large one has events on request."""
+    rng = harness.commit_random(f"pages {name}")
+    width, height = (int(n) for n in rng.integers(2, 12, size=2))
+    own = {"width": width, "height": height, "M": 2 * height, "N": 2 * width}
+    params = {**params, **{key: own[key] for key in own if key in params}}
+    if name == "switches":
+        params = {"P": 1 << int(rng.integers(1, 5)), "B": int(rng.integers(1, 20))}
+    assert_samples_count_what_events_count(tmp_path, layout, params, ["--report-detail=events"],
+                                           ["--report-detail=counts"])
 
 
 def assert_same(samples, events, kind):
@@ -536,11 +554,14 @@ def test_a_page_of_many_tiles_has_what_its_observers_need(tmp_path):
     assert not {"time_lines", "ways_one_of"} & set(counts.top)
     tasks = page_of_many_tiles(tmp_path, f"--profile={tmp_path}/p.txt", **size)
     assert tasks.top["sampled"] and tasks.top["sources"]["lines"] and tasks.top["time_lines"]
+    same = page_of_many_tiles(tmp_path, "--report-detail=counts", **size)
+    assert same.top["sampled"] and same.top["levels"] == counts.top["levels"]
     for data in (counts, tasks):
         assert not fills & {c["name"] for c in data.top["channels"]}
-    events = page_of_many_tiles(tmp_path, "--watch=0,0,0", **size)
-    assert not events.top["sampled"] and events.top["time_lines"]
-    assert fills <= {c["name"] for c in events.top["channels"]}
+    for option in ("--watch=0,0,0", "--report-detail=events"):
+        events = page_of_many_tiles(tmp_path, option, **size)
+        assert not events.top["sampled"] and events.top["time_lines"]
+        assert fills <= {c["name"] for c in events.top["channels"]}
 
 
 def test_ways_of_a_page_of_many_tiles_end_and_say_where(tmp_path):

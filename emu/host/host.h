@@ -33,6 +33,8 @@ const EngineOps *engine_from_name(const char *name);
 
 /* Text, JSON for Perfetto, or the log of the vendor's simulator. */
 typedef enum { TRACE_AS_TEXT, TRACE_AS_PERFETTO, TRACE_AS_SIMLOG } TraceForm;
+/* What a page is made of: large programs have counts, small ones events, unless the user says. */
+typedef enum { PAGE_BY_TILES, PAGE_FROM_EVENTS, PAGE_FROM_COUNTS } PageSource;
 typedef struct ClusterStates ClusterStates;
 #define MOST_OBSERVED 16         /* of a run: wavelets that it follows, regions that it shows */
 /* Zero-initialise, then set what differs from the defaults. */
@@ -56,6 +58,7 @@ typedef struct {
   bool left_is_error;           /* wavelets left behind at the end are an error */
   bool profile;
   bool page;                    /* session_write_page will be called */
+  PageSource page_source;
   uint32_t watches[MOST_OBSERVED][4];   /* x, y, color, number of the wavelet */
   unsigned n_watches;
   const char *stop;             /* StopSpec as text; NULL: none */

@@ -168,14 +168,15 @@ static bool needs_journeys(const Observers *o, const SessionOptions *options)
                        (o->perfetto && (options->trace_kinds & arrows) == arrows));
 }
 
-/* The page of a large program does without events that no other observer needs, if the engine can
- * count. */
+/* A page of counts does without events that no other observer needs, if the engine can count. */
 static PageDetail page_detail(const HostSession *s)
 {
   const SessionOptions *o = &s->options;
-  bool is_large = s->program->n_tiles > PAGE_MOST_TILES_OF_EVENTS;
+  bool counts = o->page_source == PAGE_FROM_COUNTS ||
+                (o->page_source == PAGE_BY_TILES &&
+                 s->program->n_tiles > PAGE_MOST_TILES_OF_EVENTS);
   bool has_wavelets = o->trace_kinds || o->n_watches || o->debugger;
-  if (!is_large || has_wavelets || o->member || !s->ops->counts_tiles)
+  if (!counts || has_wavelets || o->member || !s->ops->counts_tiles)
     return PAGE_OF_EVENTS;
   return o->profile || o->stop ? PAGE_OF_TASKS : PAGE_OF_COUNTS;
 }

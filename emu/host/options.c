@@ -56,6 +56,8 @@ enum {
   X(check_left, no_argument, LAST, "", "wavelets left behind at the end are an error, exit 2")    \
   X(report, required_argument, ONCE, "FILE.html|FILE.wseview",                                    \
     "the run as one page: map, time lines, profile, ...; or the data of such a page")             \
+  X(report_detail, required_argument, LAST, "events|counts",                                      \
+    "what the page is made of: events show more, counts take less time (default: by tiles)")      \
   X(save_state, required_argument, ONCE, "FILE", "write the state of the run there at its end")   \
   X(save_every, required_argument, LAST, "N", "and every N cycles, with --save-state")            \
   X(load_state, required_argument, ONCE, "FILE",                                                  \
@@ -346,6 +348,17 @@ static bool take_limits(HostOptions *o, int option, const char *value, Diags *di
   }
 }
 
+static bool take_report_detail(HostOptions *o, const char *value, Diags *diags)
+{
+  if (strcmp(value, "events") == 0)
+    o->session.page_source = PAGE_FROM_EVENTS;
+  else if (strcmp(value, "counts") == 0)
+    o->session.page_source = PAGE_FROM_COUNTS;
+  else
+    return bad_value(diags, "--report-detail", value, "events or counts");
+  return true;
+}
+
 static bool take_port(HostOptions *o, const char *value, Diags *diags)
 {
   uint64_t number;
@@ -408,6 +421,8 @@ static bool take_option(HostOptions *o, int option, const char *value, Diags *di
   case OPTION_report:
     o->page_file = value;
     return o->session.page = true;
+  case OPTION_report_detail:
+    return take_report_detail(o, value, diags);
   case OPTION_stats:
     o->stats = true;
     o->stats_file = value;
@@ -593,6 +608,9 @@ static bool finish_options(HostOptions *o, Diags *diags)
   const SessionOptions *s = &o->session;
   if (s->save_every && !s->save_state)
     return bad_value(diags, "--save-every", "N", "a file as well, with --save-state=FILE");
+  if (s->page_source != PAGE_BY_TILES && !s->page)
+    return bad_value(diags, "--report-detail", "events|counts",
+                     "a page as well, with --report=FILE");
   bool about_trace = o->trace_file || s->trace_ids || s->has_region || s->has_cycles;
   bool is_text = s->trace_form == TRACE_AS_TEXT;
   if (s->trace_kinds == 0 && (!is_text || about_trace))

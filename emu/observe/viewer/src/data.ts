@@ -187,15 +187,16 @@ export function quantitiesOf(run: Run): Quantity[] {
     run.channels.some((c) => c.name === name)));
 }
 
-// What a page of many tiles leaves out, and how to have it; "": nothing.
+// What a page of counts leaves out, and how to have it; "": nothing.
 export function sampledNote(run: Run): string {
   if (!run.sampled) return "";
   const counts = "Counts of each tile are samples, so that the run takes little longer: waits " +
     "count where they end, and streams between neighbours some wavelets early or late. ";
-  const fill = "How full queues are needs the events of every wavelet, as --watch has them; the " +
-    "run then takes about ten times as long.";
+  const fill = "How full queues are needs the events of every wavelet (--report-detail=events), " +
+    "which take longer.";
   return run.time_lines === undefined ? `${counts}Time lines, cycles of source lines and ways of ` +
-    `wavelets need --profile, and the run takes two to five times as long. ${fill}` : counts + fill;
+    `wavelets need --profile: the run then takes three to six times as long, or up to 55 times ` +
+    `where it consists of long loops or streams. ${fill}` : counts + fill;
 }
 
 export function findQuantity(id: string): Quantity {
