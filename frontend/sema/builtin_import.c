@@ -254,6 +254,8 @@ static void add_decls(Sema *s, ModuleInstance *m, uint32_t index)
       continue;
     d.module = index;
     scope_check_name(s, d.name, d.name_span);
+    if (scope_is_reserved(s, d.name))
+      continue;              /* elsewhere the name is the type, as its author knows it there */
     uint32_t old;
     if (pair_get(&m->by_name, d.name.raw, &old)) {
       if (add_form(s, m, old, &d))

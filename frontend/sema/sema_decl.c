@@ -671,8 +671,6 @@ static bool report_cycle(Sema *s, Decl *d)
 {
   StrId needed = d->name;
   d->state = DECL_FAILED;
-  if (scope_is_reserved(s, d->name))
-    return false;                /* scope_check_name has said what is wrong */
   diag_declaration_cycle(s->diags, d->name_span, sema_text(s, d->name));
   if (s->now.frame->named_at.off == d->name_span.off)
     note_own_name(s, d);
