@@ -115,3 +115,40 @@ def test_c_example_with_pkg_config(prefix, program, tmp_path):
                         env={"PKG_CONFIG_PATH": str(folder)}).out.split()
     harness.run([*shlex.split(os.environ.get("CC", "cc")), SAMPLE / "main.c", *flags, "-o", tmp_path / "axpy"])
     check_example(tmp_path / "axpy", program, env={"LD_LIBRARY_PATH": str(folder.parent)})
+
+
+TOOLS = ("cslc", "csl-fmt", "csl-ls", "cs_readelf", "wse-dbg", "wse-emu", "wse-model", "wse-sweep")
+OF_DEBIAN = "/usr/share/bash-completion/bash_completion"
+
+
+def plain_text(page):
+    """The text of a manual page without roff."""
+    lines = [line.removeprefix("\\&") for line in page.splitlines() if not line.startswith(".")]
+    return "\n".join(lines).replace("\\-", "-").replace("\\e", "\\")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_manual_page_says_what_help_says(prefix, name):
+    page = (prefix / "share/man/man1" / f"{name}.1").read_text()
+    assert f'.TH "{name}" 1' in page and page.index(".SH SYNOPSIS") < page.index(".SH DESCRIPTION")
+    said = plain_text(page).split()[3:]      # behind the name, '-' and a word of the description
+    text = run(prefix, name, "--help").out.removeprefix("usage: ").split()
+    assert " ".join(text) in " ".join(said)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_shells_complete_options(prefix, name):
+    script = prefix / "share/bash-completion/completions" / name
+    done = run(prefix, "bash", "-c", f"source {shlex.quote(str(script))}; complete -p {name}")
+    assert done.out == f"complete -F _longopt {name}\n"
+    first, names = (prefix / "share/zsh/site-functions/_wse").read_text().split("\n")[:2]
+    assert name in first.split() and names == "_gnu_generic"
+
+
+@pytest.mark.skipif(not os.path.exists(OF_DEBIAN), reason="needs bash-completion")
+def test_bash_offers_the_options_of_help(prefix):
+    script = prefix / "share/bash-completion/completions/wse-emu"
+    done = run(prefix, "bash", "-c", f"""source {OF_DEBIAN}; source {shlex.quote(str(script))}
+COMP_WORDS=(wse-emu --trace-f) COMP_CWORD=1 COMP_LINE='wse-emu --trace-f' COMP_POINT=17
+_longopt wse-emu --trace-f wse-emu; printf '%s\\n' "${{COMPREPLY[@]}}" """)
+    assert sorted(done.out.split()) == ["--trace-file=", "--trace-format="]
