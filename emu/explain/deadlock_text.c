@@ -43,26 +43,40 @@ static void print_origins(Report *r, Unit end)
   }
 }
 
-/* How the switch came to stand as it does. */
-static void print_switch_move(const Report *r, uint32_t tile, unsigned color,
-                              const InspectColor *state)
+/* Who sends on the side that a control wavelet came from.  Wavelets do not carry their sender, and
+ * it may have sent others since, so the report says what is known. */
+static void print_mover(Report *r, uint32_t tile, unsigned color, Port from)
+{
+  Origin origin;
+  if (!report_origin(r, tile, from, color, &origin))
+    return;
+  fprintf(r->out, "; there ");
+  report_tile(r, origin.tile);
+  fprintf(r->out, " has last sent ");
+  report_use(r, origin.tile, origin.use);
+}
+
+/* How the switch came to stand as it does.  `alone`: the senders are not printed as well. */
+static void print_switch_move(Report *r, uint32_t tile, unsigned color, SwitchMove moved,
+                              bool alone)
 {
   const ImageColorConfig *config = program_color(r->program, tile, color);
-  const SwitchMove *moved = &state->moved;
   if (!config || !switch_is_there(config))
     return;
-  if (moved->mover == MOVED_NEVER) {
+  if (moved.mover == MOVED_NEVER) {
     fprintf(r->out, "; no control wavelet has moved it since the start");
     return;
   }
-  fprintf(r->out, moved->mover == MOVED_BY_ADVANCE
+  fprintf(r->out, moved.mover == MOVED_BY_ADVANCE
                       ? "; last moved by the end of an operation with .advance_switch"
                       : "; last moved by a control wavelet");
   if (r->anonymous)
     return;
-  if (moved->mover == MOVED_BY_COMMAND)
-    fprintf(r->out, " from %s", port_name((Port)moved->from));
-  fprintf(r->out, " in cycle %" PRIu64, switch_move_cycle(*moved));
+  if (moved.mover == MOVED_BY_COMMAND)
+    fprintf(r->out, " from %s", port_name((Port)moved.from));
+  fprintf(r->out, " in cycle %" PRIu64, switch_move_cycle(moved));
+  if (moved.mover == MOVED_BY_COMMAND && alone)
+    print_mover(r, tile, color, (Port)moved.from);
 }
 
 /* "P1.0's router takes color 3 from NORTH only (to RAMP, switch position 0)", or the other side. */
@@ -91,7 +105,7 @@ static void print_route(Report *r, Unit end, bool inputs, const char *what)
     print_ports(r, opened);
   }
   fprintf(r->out, ")");
-  print_switch_move(r, end.tile, end.index, state);
+  print_switch_move(r, end.tile, end.index, state->moved, inputs);
   if (!inputs)
     print_origins(r, end);
 }
