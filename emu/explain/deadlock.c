@@ -462,7 +462,7 @@ static void print_cycle(Analysis *a, uint32_t root)
     n = a->nodes[n].next;
   } while (n != root);
   if (total > OTHERS_SHOWN)
-    fprintf(a->report.out, " and so on, %u in all,", total);
+    fprintf(a->report.out, " and so on, %u in all", total);
   fprintf(a->report.out, total > 1 ? ", and that for the first" : " for itself");
 }
 
