@@ -213,6 +213,27 @@ layout {
     assert colors == {"pair": [5, 3], "one": 1}
 
 
+def test_colors_that_a_helper_sets_have_the_names_of_their_constants(tmp_path):
+    (tmp_path / "p.csl").write_text("""
+const east = @get_color(5);
+const west = @get_color(3);
+const other = @get_color(3);
+fn set(c: color) void {
+  @set_color_config(0, 0, c, .{ .routes = .{ .rx = RAMP, .tx = RAMP } });
+}
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0);
+  set(east);
+  set(west);
+  set(@get_color(7));
+}
+""")
+    harness.cslc("p.csl", "-o", "out", cwd=tmp_path)
+    colors = json.loads((tmp_path / "out" / "out.json").read_text())["colors"]
+    assert colors == {"east": 5, "west": 3, "c": 7}
+
+
 def test_images_do_not_say_where_the_library_is(tmp_path):
     (tmp_path / "p.csl").write_text(EMPTY + """
 const math = @import_module("<math>");

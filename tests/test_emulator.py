@@ -925,6 +925,27 @@ comptime {
     assert "color 1 'row'" in ran.err and "'c'" not in ran.err
 
 
+def test_a_color_that_only_a_helper_names_has_the_name_of_its_declaration(tmp_path):
+    (tmp_path / "pe.csl").write_text("""
+const row = @get_color(1);
+const queue = @get_output_queue(2);
+fn to(comptime c: color) fabout_dsd {
+  return @get_dsd(fabout_dsd, .{ .fabric_color = c, .extent = 100, .output_queue = queue });
+}
+fn routes(comptime c: color) void {
+  @set_local_color_config(c, .{ .routes = .{ .rx = .{ RAMP }, .tx = .{ RAMP } } });
+}
+fn send() void { @mov32(to(row), @as(u32, 1)); }
+comptime {
+  routes(row);
+  @export_symbol(send);
+}
+""")
+    harness.cslc("pe.csl", "-o", "p.bin", cwd=tmp_path)
+    ran = harness.emu("p.bin", "--launch=send", expect=3, cwd=tmp_path)
+    assert "color 1 'row'" in ran.err and "'c'" not in ran.err
+
+
 def test_print_of_arrays_of_different_lengths(tmp_path):
     (tmp_path / "l.csl").write_text("""
 layout {

@@ -186,8 +186,8 @@ static json_t *json_colors(const Session *session)
   json_t *colors = json_object();
   const LayoutResult *l = session->layout;
   for (unsigned c = 0; c < MAX_COLORS; c++)
-    if (l->color_names[c].raw)
-      json_object_set_new(colors, str_text(session->names, l->color_names[c]),
+    if (!str_is_none(l->color_names[c].name))
+      json_object_set_new(colors, str_text(session->names, l->color_names[c].name),
                           pool_is_none(l->color_arrays[c])
                               ? json_integer((json_int_t)c)
                               : json_color_array(session->pool, l->color_arrays[c]));

@@ -168,16 +168,19 @@ static bool color_arg(Sema *s, const Node *n, uint8_t *color)
 {
   Operand o = sema_expr(s, n, POOL(COLOR));
   StrId name = o.name;
+  bool is_declared = o.decl != NULL;
   if (!sema_router_color(s, sema_load(s, o), n->span, color))
     return false;
   setup_check_color(s, *color, n->span);
-  StrId *names = s->setup ? s->setup->color_names : s->layout->color_names;
-  if (str_is_none(name) || !str_is_none(names[*color]))
+  ColorName *known = &(s->setup ? s->setup->color_names : s->layout->color_names)[*color];
+  if (str_is_none(name) || !str_is_none(known->name))
     return true;
-  names[*color] = name;
   const Decl *d = sema_find_decl(s, s->now.module, name);
-  if (d != NULL && s->setup == NULL && pool_kind(s->pool, d->value) == PK_AGGREGATE)
+  if (d != NULL && s->setup == NULL && pool_kind(s->pool, d->value) == PK_AGGREGATE) {
     s->layout->color_arrays[*color] = d->value;
+    is_declared = true;
+  }
+  *known = (ColorName){.name = name, .is_declared = is_declared};
   return true;
 }
 

@@ -273,6 +273,17 @@ static bool is_program(const LayoutResult *layout)
   return false;
 }
 
+/* A color that only a function's parameter or a field has named gets the name of its constant. */
+static void name_colors(const Sema *s, LayoutResult *layout)
+{
+  for (unsigned c = 0; c < MAX_COLORS; c++) {
+    ColorName *known = &layout->color_names[c];
+    StrId name = sema_color_name(s, c);
+    if (!str_is_none(known->name) && !known->is_declared && !str_is_none(name))
+      *known = (ColorName){.name = name, .is_declared = true};
+  }
+}
+
 static void run_block(Session *session, LayoutResult *layout, const NodeLayout *block)
 {
   Sema *s = sema_create(session, session->arena, WHERE_LAYOUT);
@@ -283,6 +294,7 @@ static void run_block(Session *session, LayoutResult *layout, const NodeLayout *
     release_look_at_imports(s);
     if (diags_error_count(session->diags) == before) {
       check_complete(session, layout, block->head.span);
+      name_colors(s, layout);
       layout->names_streams = lint_memcpy_size(s);
       for (unsigned to_tiles = 0; to_tiles < 2; to_tiles++)
         layout->named_streams[to_tiles] = lint_named_streams(s, to_tiles);

@@ -832,12 +832,12 @@ static void fill_colors(Plan *p, Used used)
     out->named_colors[out->n_named_colors++] = (LayoutColor){name, color};
     shared[color] |= net_with[color] && net_with[color] != p->net_of[i] + 1;
     net_with[color] = p->net_of[i] + 1;
-    if (!out->color_names[color].raw)
-      out->color_names[color] = str_intern_z(p->l->session->names, name);
+    if (str_is_none(out->color_names[color].name))
+      out->color_names[color].name = str_intern_z(p->l->session->names, name);
   }
   for (unsigned color = 0; color < MAX_COLORS; color++)
     if (shared[color])
-      out->color_names[color] = STR_NONE;
+      out->color_names[color].name = STR_NONE;
 }
 
 static bool fill_result(Plan *p)

@@ -12,6 +12,10 @@
 
 /* ---- machine_setup.c, builtin_export.c: requests of top-level comptime blocks ------------ */
 
+/* `is_declared`: the name of a constant or parameter of a file, or of an array of colors; otherwise
+ * that of a field or of a function's parameter. */
+typedef struct { StrId name; bool is_declared; } ColorName;
+
 typedef struct {
   TaskKind kind;           /* TASK_NONE: free */
   uint32_t func;
@@ -149,7 +153,7 @@ typedef struct MachineSetup {
   uint32_t teardown_handler[MAX_COLORS]; /* index of a FuncInstance + 1; 0 none */
   uint32_t empty_handler[2][MAX_QUEUES]; /* likewise */
   Span flushed_span[2][MAX_QUEUES];      /* where the queue is flushed first; off 0: nowhere */
-  StrId color_names[MAX_COLORS];
+  ColorName color_names[MAX_COLORS];
   /* Of fabric DSDs that are data of variables: how many by direction (0 input) and color, and the
    * tasks that their actions name, by ActionKind. */
   uint32_t stored_dsds[2][MAX_COLORS];
@@ -275,7 +279,7 @@ struct LayoutResult {
   uint32_t *tile_sets;
   LayoutExport *exports;         /* stb_ds */
   ColorTable *colors;
-  StrId color_names[MAX_COLORS]; /* the first of each */
+  ColorName color_names[MAX_COLORS];     /* the first of each */
   PoolId color_arrays[MAX_COLORS];       /* of a color named by its array: that; else none */
   /* Of --layout-json: */
   uint32_t n_named_colors;       /* every color of the file */

@@ -53,9 +53,9 @@ static bool is_memcpy_library(const Sema *s)
 
 void setup_name_color(Sema *s, uint8_t color, Operand named)
 {
-  StrId *name = &s->setup->color_names[color];
-  if (!str_is_none(named.name) && (named.decl || str_is_none(*name)))
-    *name = named.name;
+  ColorName *known = &s->setup->color_names[color];
+  if (!str_is_none(named.name) && (named.decl || str_is_none(known->name)))
+    *known = (ColorName){.name = named.name, .is_declared = named.decl != NULL};
 }
 
 void setup_check_color(Sema *s, unsigned color, Span span)
@@ -686,9 +686,12 @@ static void fill_queues(Sema *s)
         release_sign(s->session, SIGN_IMPLICIT_QUEUE, slot->span);
     }
   for (unsigned c = 0; c < MAX_COLORS; c++) {
-    StrId name = s->setup->color_names[c];
+    StrId name = s->setup->color_names[c].name;
+    StrId declared = sema_color_name(s, c);
+    if (!s->setup->color_names[c].is_declared && !str_is_none(declared))
+      name = declared;
     if (str_is_none(name))
-      name = s->session->layout->color_names[c];
+      name = s->session->layout->color_names[c].name;
     if (name.raw)
       m->color_names[c] = sema_text(s, name);
   }

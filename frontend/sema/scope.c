@@ -400,3 +400,16 @@ Decl *sema_find_decl(Sema *s, uint32_t module, StrId name)
   uint32_t at;
   return pair_get(&m->by_name, name.raw, &at) ? &m->decls[at] : NULL;
 }
+
+StrId sema_color_name(const Sema *s, unsigned color)
+{
+  const ModuleInstance *main = &s->modules[MAIN_MODULE];
+  for (size_t i = 0; i < arrlenu(main->decls); i++) {
+    const Decl *d = &main->decls[i];
+    int64_t number;
+    if (d->state == DECL_DONE && d->kind != DECL_VAR && pool_eq(d->type, POOL(COLOR)) &&
+        pool_int_value(s->pool, d->value, &number) && number == (int64_t)color)
+      return d->name;
+  }
+  return STR_NONE;
+}

@@ -328,6 +328,8 @@ uint32_t sema_import(Sema *s, const char *path, PoolId params, const Node *param
 /* What `at` wants is taken by `first`: perhaps the same line in another import of the file. */
 void sema_first_here(Sema *s, Span at, Span first);
 Decl *sema_find_decl(Sema *s, uint32_t module, StrId name);                /* NULL: no such name */
+/* The first constant or parameter of the main file that is known to be this color, or STR_NONE. */
+StrId sema_color_name(const Sema *s, unsigned color);
 bool sema_resolve(Sema *s, Decl *d);
 /* Index in s->globals of a variable that is resolved. */
 uint32_t sema_decl_global(Sema *s, Decl *d);
