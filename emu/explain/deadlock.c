@@ -401,7 +401,8 @@ static CutMessage find_unsent_message(Analysis *a, uint32_t root)
   return found;
 }
 
-/* The only thread of the cycle sends, and the route leads its words back into the tile. */
+/* The route leads the words of a tile back into it: the only thread of the cycle sends them, or it
+ * has sent them all and does something else. */
 static CutMessage find_returning_message(Analysis *a, uint32_t root)
 {
   CutMessage found = {.kind = CUT_NONE};
@@ -410,12 +411,12 @@ static CutMessage find_returning_message(Analysis *a, uint32_t root)
   do {
     Unit unit = a->nodes[n].unit, next = a->nodes[a->nodes[n].next].unit;
     Unit third = a->nodes[a->nodes[a->nodes[n].next].next].unit;
+    bool returns = next.kind == UNIT_ROUTER && third.kind == UNIT_INPUT && next.tile == third.tile;
     threads += unit.kind == UNIT_THREAD;
-    if (unit.kind == UNIT_OUTPUT && next.kind == UNIT_ROUTER && third.kind == UNIT_INPUT &&
-        unit.tile == next.tile && next.tile == third.tile) {
-      found.kind = CUT_BACK_TO_ITSELF;
-      found.sender = next;
-    }
+    if (returns && hears_itself(&a->report, next.tile, next.index))
+      return (CutMessage){.kind = CUT_BACK_TO_ITSELF, .sender = next};
+    if (returns && unit.kind == UNIT_OUTPUT && unit.tile == next.tile)
+      found = (CutMessage){.kind = CUT_BACK_TO_ITSELF, .sender = next};
     n = a->nodes[n].next;
   } while (n != root);
   return threads == 1 ? found : (CutMessage){.kind = CUT_NONE};

@@ -141,7 +141,7 @@ typedef struct {
  * it, unless one of them is running.  How many, at most MOST_STARTS. */
 unsigned unrun_starts(Report *report, uint32_t tile, unsigned id, StartPlace places[MOST_STARTS]);
 /* The tile has sent on the color of what stands in its input queue, by a route that leads back to
- * it, and has never read that queue. */
+ * it; it has never read that queue, or hears_itself. */
 bool sends_to_own_ramp(Report *report, Unit end, Unit *color);
 /* Neither an operation nor a data task of the program takes from the input queue. */
 bool has_no_reader(Report *report, Unit end);
@@ -159,6 +159,8 @@ bool passes_idle_task(Report *report, uint32_t tile);
 bool lacks_activation(Report *report, Unit end);
 /* It waits for elements, and there was no room for some: `end` is END_FIFO. */
 bool lacks_what_was_full(Report *report, Unit end);
+/* The switch of the color has moved to where the tile alone sends, and to itself, too. */
+bool hears_itself(Report *report, uint32_t tile, unsigned color);
 /* The layout says that the host streams words to the tiles on the color. */
 bool is_named_stream(const Program *program, unsigned color);
 

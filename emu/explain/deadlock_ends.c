@@ -65,6 +65,15 @@ unsigned unrun_starts(Report *r, uint32_t tile, unsigned id, StartPlace places[M
   return n;
 }
 
+bool hears_itself(Report *r, uint32_t tile, unsigned color)
+{
+  const ImageColorConfig *config = program_color(r->program, tile, color);
+  unsigned position = report_look(r, tile)->colors[color].position;
+  PortMask ramp = port_bit(PORT_RAMP);
+  return config && position > 0 && config->positions[position].rx == ramp &&
+         (config->positions[position].tx & ramp);
+}
+
 bool sends_to_own_ramp(Report *r, Unit end, Unit *color)
 {
   const InspectQueue *queue = &report_look(r, end.tile)->input[end.index];
@@ -76,7 +85,8 @@ bool sends_to_own_ramp(Report *r, Unit end, Unit *color)
     leads_back |= (config->positions[i].valid || i == 0) && (config->positions[i].rx & ramp) &&
                   (config->positions[i].tx & ramp);
   *color = (Unit){.kind = UNIT_END, .tile = end.tile, .index = queue->head.color};
-  return leads_back && has_sent(r, *color) && !queue_use_is_any(queue->use);
+  return leads_back && has_sent(r, *color) &&
+         (!queue_use_is_any(queue->use) || hears_itself(r, end.tile, color->index));
 }
 
 bool has_no_reader(Report *r, Unit end)
