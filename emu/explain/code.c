@@ -186,6 +186,21 @@ bool insn_fills_fifo(const ClassCode *cls, const Insn *insn, unsigned of)
          desc.kind == DESC_FIFO && !(desc.flags & DESC_F_ASYNC);
 }
 
+static bool insn_empties_fifo(const ClassCode *cls, const Insn *insn)
+{
+  const VecOperand *operands[] = {&insn->vec.src0, &insn->vec.src1, &insn->vec.dest};
+  bool takes = false, unknown = false;
+  Descriptor desc;
+  for (unsigned i = 0; i < ARRAY_COUNT(operands); i++) {
+    if (!operand_descriptor(cls, insn, operands[i], &desc, &unknown))
+      continue;
+    if (desc.flags & DESC_F_ASYNC)
+      return false;
+    takes |= operands[i] != &insn->vec.dest && desc.kind == DESC_FIFO;
+  }
+  return takes;
+}
+
 bool insn_is_asked(const ClassCode *cls, const Insn *operation)
 {
   const Insn *end = cls->insns + cls->n_insns;
@@ -193,6 +208,25 @@ bool insn_is_asked(const ClassCode *cls, const Insn *operation)
     if (i->op == OP_vstat)
       return true;
   return false;
+}
+
+/* Whatever the program asks after takes from a FIFO, unless it fills one: a descriptor that the run
+ * chooses may be one of a FIFO. */
+unsigned code_ignored_takes(const ClassCode *cls, uint16_t *last_pc)
+{
+  unsigned takes = 0;
+  for (uint32_t i = 0; i < cls->n_insns; i++) {
+    const Insn *insn = &cls->insns[i];
+    if (insn->op != OP_vec || insn_fills_fifo(cls, insn, 0))
+      continue;
+    if (insn_is_asked(cls, insn))
+      return 0;
+    if (!insn_empties_fifo(cls, insn))
+      continue;
+    takes++;
+    *last_pc = cls->pc_of[i];
+  }
+  return takes;
 }
 
 /* The program may give its output queues other colors than those of its descriptors. */

@@ -159,6 +159,8 @@ bool passes_idle_task(Report *report, uint32_t tile);
 bool lacks_activation(Report *report, Unit end);
 /* It waits for elements, and there was no room for some: `end` is END_FIFO. */
 bool lacks_what_was_full(Report *report, Unit end);
+/* It waits for room, and there was nothing to take for some operation: `end` is END_FIFO. */
+bool lacks_what_was_empty(Report *report, Unit end);
 /* The switch of the color has moved to where the tile alone sends, and to itself, too. */
 bool hears_itself(Report *report, uint32_t tile, unsigned color);
 /* The layout says that the host streams words to the tiles on the color. */

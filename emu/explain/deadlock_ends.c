@@ -144,6 +144,14 @@ bool lacks_what_was_full(Report *r, Unit end)
   return t->threads[end.index].run->dest.kind != VS_FIFO && t->record->fifo_was_full;
 }
 
+bool lacks_what_was_empty(Report *r, Unit end)
+{
+  const InspectTile *t = report_look(r, end.tile);
+  uint16_t pc;
+  return t->threads[end.index].run->dest.kind == VS_FIFO && t->record->fifo_was_empty &&
+         code_ignored_takes(program_class(r->program, end.tile), &pc) > 0;
+}
+
 bool is_named_stream(const Program *program, unsigned color)
 {
   return program->image->names_streams && program->image->named_streams[1] >> color & 1;

@@ -280,6 +280,9 @@ const char *end_help(Report *r, const Unit *root, const Unit *waits)
   case END_FIFO:
     if (lacks_what_was_full(r, *root))
       return cut_help;
+    if (lacks_what_was_empty(r, *root))
+      return "an operation without .async ends at an empty FIFO and returns false: give it .async, "
+             "or go on where it returns true, in the task of .activate_push";
     if (fills_unread_fifo(r, *root))
       return "take from the FIFO: start the operation at its other end as well, with .async; a "
              "task of .activate_push starts only after a read that has found the FIFO empty";

@@ -651,7 +651,7 @@ static void print_fifo(Report *r, Unit end)
     fprintf(r->out, " '%s'", name);
   fprintf(r->out, " any more");
   if (t->record->fifo[!pushes].elements && t->record->fifo[!pushes].state == s->address) {
-    fprintf(r->out, "; the last sent: ");
+    fprintf(r->out, pushes ? "; the last took: " : "; the last sent: ");
     print_last_of_fifo(r, end.tile, !pushes);
   } else {
     fprintf(r->out, pushes ? "; it is filled" : "; it is emptied");
@@ -659,6 +659,8 @@ static void print_fifo(Report *r, Unit end)
   }
   if (lacks_what_was_full(r, end))
     fprintf(r->out, "; an operation has found a full FIFO");
+  if (lacks_what_was_empty(r, end))
+    fprintf(r->out, "; an operation has found an empty FIFO");
 }
 
 static void print_fifo_left(Report *r, Unit end)

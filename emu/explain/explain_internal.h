@@ -79,6 +79,9 @@ bool insn_may_start(const ClassCode *cls, const Insn *insn, unsigned id);
 bool insn_fills_fifo(const ClassCode *cls, const Insn *insn, unsigned of);
 /* The code behind an operation asks whether it has moved all its elements. */
 bool insn_is_asked(const ClassCode *cls, const Insn *operation);
+/* The operations without .async that take from FIFOs, where an empty FIFO ends them, if the program
+ * asks after none of them whether it has moved all elements; else 0.  *last_pc: one of them. */
+unsigned code_ignored_takes(const ClassCode *cls, uint16_t *last_pc);
 bool insn_sends(const ClassCode *cls, const Insn *insn, unsigned color);
 bool insn_may_send(const ClassCode *cls, const Insn *insn, unsigned color);
 bool insn_reads(const ClassCode *cls, const Insn *insn, unsigned queue);

@@ -159,6 +159,7 @@ static void print_details(const Program *program, const Fault *fault, FILE *out)
     print_condition(program, fault, out);
     break;
   case FAULT_PC: case FAULT_DESCRIPTOR: case FAULT_FIFO: case FAULT_TORN_DOWN: case FAULT_FIFO_FULL:
+  case FAULT_FIFO_EMPTY:
   case FAULT_COLOR_REGISTER: case FAULT_UNSUPPORTED: case FAULT_COUNT: default:
     break;
   }
@@ -210,6 +211,9 @@ static const char *help_text(const Program *program, FaultKind kind)
   case FAULT_FIFO_FULL:
     return "give the operation .async, or start it again while it returns false; or make the FIFO "
            "larger";
+  case FAULT_FIFO_EMPTY:
+    return "go on where it returns true only: the task of .activate_push in @allocate_fifo starts "
+           "when there is something again; or give the operation .async";
   case FAULT_ELEMENT_SIZE:
     return "use the operation of the variable's type, or a descriptor of that type";
   case FAULT_LENGTHS:
@@ -682,7 +686,7 @@ static void print_other_side(Report *r, const Fault *fault)
   case FAULT_QUEUE: case FAULT_QUEUE_REMAP: case FAULT_QUEUE_TWICE: case FAULT_PC:
   case FAULT_LENGTHS:
   case FAULT_ASSERT: case FAULT_TRAP: case FAULT_FIFO: case FAULT_EXCEPTION:
-  case FAULT_FIFO_FULL:
+  case FAULT_FIFO_FULL: case FAULT_FIFO_EMPTY:
   case FAULT_DESCRIPTOR: case FAULT_DSR_EMPTY: case FAULT_DSR_FIELD: case FAULT_TASK_ID:
   case FAULT_ID_RANGE: case FAULT_CONFIG_ADDRESS: case FAULT_COLOR_REGISTER:
   case FAULT_UNSUPPORTED: case FAULT_COUNT: default:

@@ -29,24 +29,47 @@ static bool ignores_full_fifos(const ClassCode *cls)
   return fills > 0;
 }
 
-/* The same by class; to be freed. */
-static bool *find_ignored_fifos(const Program *program)
+/* What a class leaves unasked; where it takes from FIFOs, if there is one place. */
+typedef struct { bool full, empty; uint16_t empty_pc; } IgnoredFifos;
+
+/* By class; to be freed. */
+static IgnoredFifos *find_ignored_fifos(const Program *program)
 {
-  bool *ignores = base_zeroed(program->image->n_classes + 1, sizeof *ignores);
-  for (uint32_t i = 0; i < program->image->n_classes; i++)
-    ignores[i] = ignores_full_fifos(&program->classes[i]);
-  return ignores;
+  IgnoredFifos *ignored = base_zeroed(program->image->n_classes + 1, sizeof *ignored);
+  for (uint32_t i = 0; i < program->image->n_classes; i++) {
+    const ClassCode *cls = &program->classes[i];
+    uint16_t pc = PC_RETURN;
+    unsigned takes = code_ignored_takes(cls, &pc);
+    ignored[i] = (IgnoredFifos){.full = ignores_full_fifos(cls), .empty = takes > 0,
+                                .empty_pc = takes == 1 ? pc : PC_RETURN};
+  }
+  return ignored;
+}
+
+static Fault *find_unasked(Fault *found, const TileRecord *record, IgnoredFifos ignored,
+                           Fault fault)
+{
+  if (ignored.full && record->fifo_was_full) {
+    fault.kind = FAULT_FIFO_FULL, fault.pc = record->fifo[1].pc;
+    arrput(found, fault);
+  }
+  if (ignored.empty && record->fifo_was_empty) {
+    fault.kind = FAULT_FIFO_EMPTY;
+    fault.pc = ignored.empty_pc != PC_RETURN ? ignored.empty_pc : record->fifo[0].pc;
+    arrput(found, fault);
+  }
+  return found;
 }
 
 Fault *left_find(Engine *engine, const Program *program, bool untaken, bool at_end)
 {
   Fault *found = NULL;
   InspectTile state;
-  bool *ignores = find_ignored_fifos(program);
+  IgnoredFifos *ignored = find_ignored_fifos(program);
   for (uint32_t tile = 0; tile < program->n_tiles; tile++) {
     const ClassCode *cls = program_class(program, tile);
-    bool may_lose = cls && ignores[cls->index];
-    if (engine_at_rest(engine, tile) && !may_lose)
+    IgnoredFifos unasked = cls ? ignored[cls->index] : (IgnoredFifos){0};
+    if (engine_at_rest(engine, tile) && !unasked.full && !unasked.empty)
       continue;
     Fault fault = {.cycle = engine->ops->cycle(engine), .tile = tile, .color = NO_COLOR,
                    .pc = PC_RETURN};
@@ -56,9 +79,7 @@ Fault *left_find(Engine *engine, const Program *program, bool untaken, bool at_e
       arrput(found, ((Fault){.kind = FAULT_CONTROL_UNTAKEN, .cycle = record->untaken_cycle,
                              .tile = tile, .color = record->untaken_color, .pc = PC_RETURN,
                              .value = record->untaken_payload}));
-    if (may_lose && record->fifo_was_full)
-      arrput(found, ((Fault){.kind = FAULT_FIFO_FULL, .cycle = fault.cycle, .tile = tile,
-                             .color = NO_COLOR, .pc = record->fifo[1].pc}));
+    found = find_unasked(found, record, unasked, fault);
     for (unsigned c = 0; at_end && c < MAX_COLORS; c++) {
       fault.kind = FAULT_TORN_DOWN, fault.color = (uint8_t)c;
       if (is_torn_down(program, tile, &state, c))
@@ -72,6 +93,6 @@ Fault *left_find(Engine *engine, const Program *program, bool untaken, bool at_e
         arrput(found, fault);
     }
   }
-  free(ignores);
+  free(ignored);
   return found;
 }

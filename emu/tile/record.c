@@ -40,8 +40,14 @@ void record_fifos(TileRecord *r, const VecRun *run)
   }
 }
 
-void record_fifo_end(TileRecord *r, const VecRun *run)
+static bool is_given_nothing(const VecRun *run)
 {
+  return run->dest.kind != VS_FIFO && run->dest.kind != VS_FABOUT && run->remaining == run->length;
+}
+
+void record_fifo_end(TileRecord *r, const VecRun *run, bool may_be_asked)
+{
+  r->fifo_was_empty |= may_be_asked && !run->async && is_given_nothing(run);
   for (unsigned push = 0; push < ARRAY_COUNT(r->fifo); push++)
     if (r->fifo[push].pc == run->pc) {
       r->fifo_ended = (uint8_t)(1u << push);

@@ -441,6 +441,7 @@ typedef struct {
   uint8_t recent_id[RECENT_ACTIVATIONS], next : 2;
   uint8_t fifo_ended : 2;       /* a bit: the last operation of `fifo` that a FIFO has ended */
   uint8_t fifo_was_full : 1;    /* some FIFO has ended an operation that was to fill it */
+  uint8_t fifo_was_empty : 1;   /* some FIFO had nothing at all for an operation into memory */
   /* a control wavelet has torn down a color, a flush has emptied its queue: the program has, or
    * should have, put an end to it */
   uint8_t to_be_ended : 1;

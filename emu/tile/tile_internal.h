@@ -130,7 +130,7 @@ void record_activation(TileRecord *record, unsigned id, uint16_t pc, bool merges
 /* The FIFOs that an operation takes from and fills, at its start. */
 void record_fifos(TileRecord *record, const VecRun *run);
 /* A FIFO has ended the operation. */
-void record_fifo_end(TileRecord *record, const VecRun *run);
+void record_fifo_end(TileRecord *record, const VecRun *run, bool may_be_asked);
 /* The tile has no task that takes the wavelet. */
 void record_untaken(TileRecord *record, uint64_t cycle, unsigned queue, unsigned color,
                     uint32_t payload);

@@ -670,7 +670,7 @@ static void end_by_fifo(Turn *turn, unsigned thread)
   mark_fifos(turn, &run, true);
   if (action == FIFO_FAULT)
     turn_tile_fault(turn, run.pc, FAULT_FIFO, 0);
-  record_fifo_end(&turn->tile->record, &run);
+  record_fifo_end(&turn->tile->record, &run, action == FIFO_TEST);
   thread_release(turn, thread);
   vec_finish(turn, thread, &run, turn->cycle, false, action == FIFO_TEST);
 }
