@@ -528,14 +528,27 @@ static int read_filter_kind(ConfigReader *r, Settings *set)
 }
 
 /* What says which wavelets pass: left out, it is 0, which lets everything pass, or nothing.
- * Programs may set it when they run. */
-static uint16_t read_limit(ConfigReader *r, Settings *set, const char *what, const char *name)
+ * Programs may set it when they run.  True if it is there. */
+static bool read_limit(ConfigReader *r, Settings *set, const char *what, const char *name,
+                       uint16_t *value)
 {
   bool given;
-  uint16_t value = read_u16(r, set, name, &given);
+  *value = read_u16(r, set, name, &given);
   if (!given)
     diag_filter_without(r->s->diags, set->span, what, name);
-  return value;
+  return given;
+}
+
+/* Equal limits are those of a block as long as the period: programs for any size have them for one
+ * tile. */
+static void warn_if_all_pass(ConfigReader *r, const Settings *set, const ImageFilter *filter)
+{
+  bool counts = filter->count_data || filter->count_control;
+  if (!counts || filter->filter_control || filter->init_counter > filter->limit1 ||
+      filter->max_counter <= filter->limit1)
+    return;
+  diag_filter_passes_all(r->s->diags, set->span, filter->limit1, filter->max_counter);
+  diag_filter_counts(r->s->diags, set->span);
 }
 
 static void read_counter(ConfigReader *r, Settings *set, const char *what, ImageFilter *filter)
@@ -549,10 +562,11 @@ static void read_counter(ConfigReader *r, Settings *set, const char *what, Image
   if (filter->kind == FILTER_SPARSE) {
     filter->limit1 = read_u16(r, set, "limit1", NULL);
     filter->limit2 = read_u16(r, set, "limit2", &filter->has_limit2);
-  } else {
-    filter->limit1 = read_limit(r, set, what, "limit1");
   }
-  filter->max_counter = read_limit(r, set, what, "max_counter");
+  bool has_period = filter->kind != FILTER_SPARSE &&
+                    read_limit(r, set, what, "limit1", &filter->limit1);
+  if (read_limit(r, set, what, "max_counter", &filter->max_counter) && has_period && r->ok)
+    warn_if_all_pass(r, set, filter);
 }
 
 static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
@@ -569,8 +583,8 @@ static void read_filter(ConfigReader *r, Setting *field, ImageFilter *filter)
   filter->kind = filter_kinds[kind].kind;
   setting_bool(r->s, take_setting(r, &set, "fast_mode"), false);
   if (filter->kind == FILTER_RANGE) {
-    filter->limit1 = read_limit(r, &set, what, "min_idx");
-    filter->max_counter = read_limit(r, &set, what, "max_idx");
+    read_limit(r, &set, what, "min_idx", &filter->limit1);
+    read_limit(r, &set, what, "max_idx", &filter->max_counter);
     if (r->ok && filter->max_counter > 0 && filter->limit1 > filter->max_counter)
       diag_filter_passes_nothing(r->s->diags, set.span, filter->limit1, filter->max_counter);
   } else {
