@@ -161,6 +161,17 @@ def test_a_color_goes_to_no_other_param(tmp_path):
     assert "parameter 'twice' is of type 'bool' and cannot take" in ran.out
 
 
+def test_who_gives_a_param_its_value_is_the_region(tmp_path):
+    """The note param_given_by_script."""
+    ran = script(tmp_path, """
+        region = layout.create_code_region("block.csl", "a", 1, 1)
+        region.set_param_all("rows", 1)
+        print(message(layout.compile, "out"))
+        """)
+    assert "parameter 'columns' is used but has no value" in ran.out
+    assert "set_param_all('columns', VALUE)" in ran.out and "@set_tile_code" not in ran.out
+
+
 def test_a_port_at_the_edge_of_the_layout_has_a_way_to_the_host(tmp_path):
     """Where the layout begins at (0, 0) its rectangle grows to the west; places stay the same."""
     script(tmp_path, """

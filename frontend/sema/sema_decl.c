@@ -413,6 +413,10 @@ static void note_who_binds(Sema *s, const Decl *d)
       diag_file_without_layout(s->diags, d->name_span);
     return;
   }
+  if (!is_imported && s->session->options->layout_json) {
+    diag_param_given_by_script(s->diags, m->imported_at, sema_text(s, d->name));
+    return;
+  }
   diag_param_given_by(s->diags, m->imported_at, is_imported ? "@import_module" : "@set_tile_code",
                       sema_text(s, d->name));
 }
