@@ -809,6 +809,38 @@ comptime { @export_symbol(main); @export_symbol(sum); }
 PART = "param n: u16;\nconst two = 2.0;\nfn twice() f32 { return two * @as(f32, n); }\n"
 
 
+MEMBERS_PE = """
+const Kind = enum(u4) { visit, level = 3, stop };
+const Item = packed struct { local: u12, kind: Kind, owner: u16 };
+export var seen: u16 = 0;
+fn visit(item: Item) void {
+  seen += item.owner;
+}
+fn main() void {
+  for (@range(u16, 6)) |i| {
+    visit(Item{ .local = 1, .kind = if (i == 4) Kind.level else Kind.visit, .owner = i });
+  }
+}
+comptime { @export_symbol(main); }
+"""
+
+
+def test_members_of_enums_are_written_as_in_the_language(session, engine):
+    session.compile("""
+layout {
+  @set_rectangle(1, 1);
+  @set_tile_code(0, 0, "pe.csl", .{});
+  @export_name("main", fn()void);
+}
+""", MEMBERS_PE, "-O0")
+    commands = ["break visit if item.kind == Kind.level", "continue", "print item.owner",
+                "print Kind.stop", "print item.kind == Kind.visit", "print Kind.none"]
+    out = session.answers(commands, engine, "--launch=main")
+    assert out[1].startswith("breakpoint 1, cycle") and out[2] == "item.owner = 4\n"
+    assert out[3:5] == ["Kind.stop = stop\n", "item.kind == Kind.visit = 0\n"]
+    assert out[5] == "the enum 'Kind' has no member 'none'\n"
+
+
 def test_constants_and_parameters_have_values(session, engine):
     (session.folder / "part.csl").write_text(PART)
     session.compile(CONSTANTS_LAYOUT, CONSTANTS_PE)

@@ -75,6 +75,9 @@ bool set_why(EvalContext *e, const char *format, ...) BASE_PRINTF(2, 3);
 bool names_find_local(EvalContext *e, const char *name, EvalValue *v, bool *known);
 /* A variable of a frame, or a global; false with the reason in the context. */
 bool names_find(EvalContext *e, const char *name, EvalValue *v);
+/* A member of an enum that a variable of the program has, by the names of both; false: there is no
+ * such enum, or it has no such member, and then the context says so. */
+bool names_find_member(EvalContext *e, const char *type, const char *member, EvalValue *v);
 /* The constant of that whole name; NULL: there is none that is a number. */
 const DebugConstant *names_constant(const ImageClass *class, const char *name);
 /* A register, by its name without the dollar sign; likewise. */

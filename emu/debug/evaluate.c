@@ -400,6 +400,18 @@ static void explain_import_name(const Reader *r, const char *name)
   free(names);
 }
 
+/* "Enum.member", as CSL writes it. */
+static bool read_member(Reader *r, const char *name, EvalValue *v)
+{
+  char member[NAME_TEXT];
+  Reader ahead = *r;
+  if (!take_text(&ahead, ".") || !read_name(&ahead, member) ||
+      !names_find_member(r->e, name, member, v))
+    return false;
+  *r = ahead;
+  return true;
+}
+
 static bool read_primary(Reader *r, EvalValue *v)
 {
   char name[NAME_TEXT];
@@ -424,7 +436,7 @@ static bool read_primary(Reader *r, EvalValue *v)
     return true;
   }
   extend_name(r, name);
-  if (names_find(r->e, name, v))
+  if (names_find(r->e, name, v) || read_member(r, name, v))
     return true;
   explain_import_name(r, name);
   return false;

@@ -261,6 +261,32 @@ bool names_find(EvalContext *e, const char *name, EvalValue *v)
   return true;
 }
 
+static bool find_in_enum(const DebugType *type, const char *member, EvalValue *v)
+{
+  for (uint32_t i = 0; i < type->n_members; i++) {
+    if (strcmp(type->members[i].name, member) != 0)
+      continue;
+    *v = (EvalValue){.kind = EVAL_TYPED, .type = type};
+    memcpy(v->bytes, &type->members[i].value, sizeof type->members[i].value);
+    return true;
+  }
+  return false;
+}
+
+bool names_find_member(EvalContext *e, const char *type, const char *member, EvalValue *v)
+{
+  const Image *image = program_of(e)->image;
+  for (uint32_t i = 0; i < image->n_debug_types; i++) {
+    const DebugType *t = &image->debug_types[i];
+    if (t->kind != DT_ENUM || strcmp(t->name, type) != 0)
+      continue;
+    if (find_in_enum(t, member, v))
+      return true;
+    set_why(e, "the enum '%s' has no member '%s'", type, member);
+  }
+  return false;
+}
+
 bool names_find_register(EvalContext *e, const char *name, EvalValue *v)
 {
   Engine *engine = timeline_engine(e->timeline);
