@@ -51,10 +51,12 @@ static void learn_unit(const Classes *c, LawSearch *searches, const TileUnit *un
 {
   for (uint32_t k = 0; k < c->groups[unit->group].n_symbols; k++) {
     int64_t value;
-    if (!pool_int_value(c->session->pool, unit->symbols[k], &value) || !law_can_have(value))
-      searches[k].fails = true;
-    else if (!searches[k].fails)
+    if (searches[k].fails)
+      continue;
+    if (pool_int_value(c->session->pool, unit->symbols[k], &value) && law_can_have(value))
       learn_tile(&searches[k], x, y, value);
+    else
+      searches[k].fails = true;
   }
 }
 
