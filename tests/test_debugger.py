@@ -271,7 +271,7 @@ NUMBERS_GIVEN = (
     ("memory write --address=table --value=+1", "a word of 16 bits"),
     ("break wavelet 027", "no tile has a color '027'"), ("break *0x100000000", "no instruction begins"),
     ("ignore 1 2 3", "ignore NUMBER COUNT"), ("tile +0,0", "'+0,0' is no tile X,Y"),
-    ("tile -0,0", "'-0,0' is no tile X,Y"), ("break scale @+0,0", "is no tile or region"),
+    ("tile -0,0", "'-0,0' is no tile X,Y"), ("tile 9,0", "go from 0,0 to "), ("break scale @+0,0", "is no tile or region"),
     ("disassemble 0x100000002", "no instruction begins at 0x100000002"),
 )
 

@@ -348,7 +348,8 @@ static void run_tile(Debugger *d, const char *rest)
   bool is_tile = n == 2 && !strpbrk(rest, "+-") && x < d->program->image->width &&
                  y < d->program->image->height;
   if (*rest && !is_tile) {
-    fprintf(d->out, "'%s' is no tile X,Y\n", rest);
+    fprintf(d->out, "'%s' is no tile X,Y: those of the program go from 0,0 to %u,%u\n", rest,
+            d->program->image->width - 1, d->program->image->height - 1);
     return;
   }
   if (*rest) {
