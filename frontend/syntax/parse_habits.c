@@ -281,7 +281,7 @@ static bool is_slice(const Parser *p, const Token *before, const Token *found)
 static bool is_label_range(const Parser *p, const Token *before, const Token *found)
 {
   const Token *t = found;
-  while (t->kind == '.' || t->kind == TK_INT || t->kind == TK_IDENT)
+  while (t->kind == '.' || t->kind == '-' || t->kind == TK_INT || t->kind == TK_IDENT)
     t++;
   return is_range(p, before, found) && t->kind == TK_FAT_ARROW;
 }
