@@ -365,6 +365,40 @@ def test_profile_counts_cycles_by_line_and_cause(tmp_path, engine):
     assert int(add["cycles"]) == 2 * (2 + 30 + 1) + int(add["input"]) + int(add["start"])
 
 
+FILLS = """
+var a = @zeros([169]f32);
+var n: u16 = 0;
+fn clear() void {
+  for (@range(i16, 169)) |i| { a[i] = 0.0; }
+}
+fn main() void {
+  n += 1;
+  for (@range(i16, 169)) |i| { a[i] = 0.0; }
+  clear();
+}
+comptime { @export_symbol(main); }
+"""
+
+
+def test_what_a_function_of_the_compiler_does_belongs_to_the_line_that_calls_it(tmp_path, engine):
+    """A loop that fills an array is a call of such a function, which no line stands for."""
+    (tmp_path / "layout.csl").write_text(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); '
+        '@export_name("main", fn()void); }\n')
+    (tmp_path / "pe.csl").write_text(FILLS)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    assert "call" in harness.cslc(tmp_path / "layout.csl", "--emit=asm").out.split("<fill>")[0]
+    run = harness.emu(tmp_path / "p.bin", engine, "--launch=main", "--profile", "--launch=main",
+                      f"--stats={tmp_path}/s.json")
+    rows = profile(run.out)
+    loops = [rows[f"pe.csl:{number}"] for number, line in enumerate(FILLS.splitlines(), 1)
+             if "@range" in line]
+    assert len(loops) == 2 and all(int(row["instrs"]) > 4 * 169 for row in loops)
+    assert "(no source)" not in rows
+    instructions = harness.stats(tmp_path / "s.json")["instructions"]
+    assert sum(int(row["instrs"]) for row in rows.values()) == instructions
+
+
 def test_profile_as_json_has_the_printed_numbers(tmp_path):
     image = program(tmp_path, "reduce-chain", P=4, B=30)
     printed = profile(harness.emu(image, "--profile").out)

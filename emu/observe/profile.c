@@ -14,6 +14,7 @@ typedef enum { MAIN_IDLE, MAIN_STARTS, MAIN_AWAITS, MAIN_RUNS } MainState;
 typedef struct {
   uint64_t since;
   ProfileRow *row;              /* MAIN_RUNS: of the instruction */
+  ProfileRow *named;            /* the last one in the task with a line of source; NULL: none */
   uint8_t state;
 } MainSpan;
 
@@ -46,13 +47,32 @@ void profile_destroy(Profile *p)
   free(p);
 }
 
-static ProfileRow *row_at(Profile *p, uint32_t tile, uint16_t pc)
+static void find_line(const Profile *p, const ImageClass *cls, uint16_t pc, ProfileRow *row)
+{
+  const ImageLine *line = image_line_at(cls, pc);
+  bool known = line && line->file < p->program->image->n_files;
+  row->file = known ? p->program->image->files[line->file] : "";
+  row->line = known ? line->line : 0;
+}
+
+static ProfileRow *cell_at(Profile *p, uint32_t tile, uint16_t pc)
 {
   const ClassCode *cls = program_class(p->program, tile);
   if (!p->cells[cls->index])
     p->cells[cls->index] = base_zeroed(cls->image->code_words + 1u, sizeof(ProfileRow));
   uint32_t word = (uint32_t)(pc - cls->image->code_address) / 2;
-  return &p->cells[cls->index][word < cls->image->code_words ? word : cls->image->code_words];
+  ProfileRow *row =
+      &p->cells[cls->index][word < cls->image->code_words ? word : cls->image->code_words];
+  if (!row->file)
+    find_line(p, cls->image, pc, row);
+  return row;
+}
+
+/* What a function of the compiler does for the main thread belongs to the line that calls it. */
+static ProfileRow *row_at(Profile *p, uint32_t tile, uint16_t pc, unsigned thread)
+{
+  ProfileRow *row = cell_at(p, tile, pc), *named = p->spans[tile].named;
+  return row->line || thread || !named ? row : named;
 }
 
 static void close_span(MainSpan *span, uint64_t end)
@@ -74,16 +94,16 @@ static void count_before(ProfileRow *row, const MainSpan *span, uint64_t now)
 static void note_issue(Profile *p, const TraceEvent *e)
 {
   MainSpan *span = &p->spans[e->tile];
-  ProfileRow *row = row_at(p, e->tile, e->pc);
+  ProfileRow *row = row_at(p, e->tile, e->pc, 0);
   count_before(row, span, e->cycle);
   close_span(span, e->cycle);
-  *span = (MainSpan){e->cycle, row, MAIN_RUNS};
+  *span = (MainSpan){e->cycle, row, row->line ? row : NULL, MAIN_RUNS};
   row->instructions++;
 }
 
 static void note_wait(Profile *p, const TraceEvent *e)
 {
-  ProfileRow *row = row_at(p, e->tile, e->pc);
+  ProfileRow *row = row_at(p, e->tile, e->pc, e->thread);
   uint64_t most = e->id == STALL_BANK ? e->payload : e->cycle - p->begin;
   uint64_t waited = e->payload < most ? e->payload : most;
   row->stalls[e->id] += waited;
@@ -99,9 +119,10 @@ void profile_take_up(Profile *p, Engine *engine)
       continue;
     engine->ops->inspect(engine, tile, &at);
     if (at.threads[0].state == THREAD_VECTOR)
-      p->spans[tile] = (MainSpan){p->begin, row_at(p, tile, at.threads[0].pc), MAIN_RUNS};
+      p->spans[tile] = (MainSpan){.since = p->begin, .state = MAIN_RUNS,
+                                  .row = row_at(p, tile, at.threads[0].pc, 0)};
     else if (at.threads[0].state == THREAD_RUNNING)
-      p->spans[tile] = (MainSpan){p->begin, NULL, MAIN_AWAITS};
+      p->spans[tile] = (MainSpan){.since = p->begin, .state = MAIN_AWAITS};
   }
 }
 
@@ -111,7 +132,7 @@ void profile_event(Profile *p, const TraceEvent *e)
   switch (e->kind) {
   case EV_TASK_START: case EV_LAUNCH:   /* a launched function ends without an event */
     close_span(&p->spans[e->tile], p->spans[e->tile].since + 1);
-    p->spans[e->tile] = (MainSpan){e->cycle, NULL, MAIN_STARTS};
+    p->spans[e->tile] = (MainSpan){.since = e->cycle, .state = MAIN_STARTS};
     break;
   case EV_TASK_END:
     close_span(&p->spans[e->tile], e->cycle + 1);
@@ -120,7 +141,7 @@ void profile_event(Profile *p, const TraceEvent *e)
     note_issue(p, e);
     break;
   case EV_GROUP:
-    row = row_at(p, e->tile, e->pc);
+    row = row_at(p, e->tile, e->pc, e->thread);
     row->groups++;
     row->elements += e->count;
     row->cycles += e->thread != 0;
@@ -145,7 +166,7 @@ static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
     const InspectThread *thread = &t.threads[i];
     if (thread->state != THREAD_VECTOR || thread->stalled == STALL_NONE)
       continue;
-    ProfileRow *row = row_at(p, tile, thread->pc);
+    ProfileRow *row = row_at(p, tile, thread->pc, i);
     uint64_t since = thread->stalled_since > p->begin ? thread->stalled_since : p->begin;
     uint64_t waited = now > since ? now - since : 0;
     row->stalls[thread->stalled] += waited;
@@ -154,17 +175,18 @@ static void finish_tile(Profile *p, Engine *engine, uint32_t tile, uint64_t now)
   MainSpan *span = &p->spans[tile];
   bool goes_on = t.threads[0].state != THREAD_IDLE && now > span->since;
   if (goes_on)
-    count_before(row_at(p, tile, t.threads[0].pc), span, now);
+    count_before(row_at(p, tile, t.threads[0].pc, 0), span, now);
   close_span(span, goes_on ? now : span->since + 1);
 }
 
-static void add_cell(Profile *p, const ProfileRow *from, const char *file, uint32_t line)
+static void add_cell(Profile *p, const ProfileRow *from)
 {
   size_t i = 0;
-  while (i < arrlenu(p->rows) && (p->rows[i].line != line || strcmp(p->rows[i].file, file) != 0))
+  while (i < arrlenu(p->rows) &&
+         (p->rows[i].line != from->line || strcmp(p->rows[i].file, from->file) != 0))
     i++;
   if (i == arrlenu(p->rows))
-    arrput(p->rows, ((ProfileRow){.file = file, .line = line}));
+    arrput(p->rows, ((ProfileRow){.file = from->file, .line = from->line}));
   ProfileRow *row = &p->rows[i];
   row->cycles += from->cycles;
   row->instructions += from->instructions;
@@ -180,10 +202,8 @@ static void add_class(Profile *p, uint32_t index)
   const ImageClass *cls = &p->program->image->classes[index];
   for (uint32_t word = 0; p->cells[index] && word < cls->code_words; word++) {
     const ProfileRow *from = &p->cells[index][word];
-    const ImageLine *line = image_line_at(cls, (uint16_t)(cls->code_address + word * 2));
-    bool known = line && line->file < p->program->image->n_files;
     if (from->cycles || from->instructions || from->groups)
-      add_cell(p, from, known ? p->program->image->files[line->file] : "", known ? line->line : 0);
+      add_cell(p, from);
   }
 }
 
