@@ -84,6 +84,18 @@ def test_breakpoints_steps_and_values(session, engine, level):
                         "zeros[3] + 1 = 31\n"]
 
 
+def test_a_watchpoint_shows_what_was_and_what_is(session, engine):
+    session.compile(LAYOUT, PE, "-O0")
+    out = session.answers(["tile 0,0", "watch pending if pending > 5", "continue", "continue",
+                           "reverse-continue", "delete", "watch sign", "watch pair", "continue"],
+                          engine, "--launch=main(2)")
+    changes = [text.splitlines()[1].removeprefix("  pending was ").split(" and is ")
+               for text in out[2:5]]
+    assert int(changes[0][0]) < int(changes[0][1]) == int(changes[1][0]) < int(changes[1][1])
+    assert changes[2] == changes[0]
+    assert out[8].startswith("watchpoint ") and len(out[8].splitlines()) == 1    # it has parts
+
+
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
 def test_the_way_back_leads_to_the_same_states(session, engine, level):
     session.compile(LAYOUT, PE, level)
@@ -118,6 +130,7 @@ def test_conditions_hit_counts_and_watches(session, engine):
                            "info breakpoints"], engine, "--launch=main(2)")
     assert out[3] == "i = 2\n"
     assert out[5].startswith("watchpoint 2, ") and out[6] == "result = 27\n"
+    assert out[5].splitlines()[1] == "  result was 0 and is 27"
     assert "1 hits" in out[7]
     out = session.answers(["break scale @0,0", "ignore 1 2", "continue", "up", "print i"], engine,
                           "--launch=main(2)")

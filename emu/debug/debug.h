@@ -163,7 +163,9 @@ typedef struct {
   Port port;                    /* BREAK_WAVELET: RAMP arrivals; PORT_COUNT all */
   bool departs;                 /* from the ramp */
   uint32_t tile, address, bytes;  /* BREAK_WATCH */
-  uint8_t old[BREAK_BYTES];
+  unsigned name_length;         /* of what is watched, at the start of the text */
+  const DebugType *type;        /* of that, if it is one number; else NULL */
+  uint8_t old[BREAK_BYTES], before[BREAK_BYTES];   /* as it is, and was before the last change */
   char *condition;              /* malloc; NULL none */
   char why[200];                /* why it had no value at the last hit; "": it had one */
   uint64_t hits;

@@ -115,6 +115,8 @@ Break *stops_find(const Debugger *d, unsigned number);
 bool stops_find_source(Debugger *d, const char *place, const char **file, uint64_t *line);
 /* A line for each breakpoint. */
 void stops_print(Debugger *d);
+/* What the watchpoint's number was before the last change, and what it is; nothing otherwise. */
+void stops_print_change(Debugger *d, unsigned number);
 /* The number of the breakpoint that the event hits and that stops, or 0.  If there are several, the
  * others are added to `more` (stb_ds). */
 unsigned stops_hit(Debugger *d, const TraceEvent *event, BreakHit **more);

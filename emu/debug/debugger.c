@@ -424,6 +424,8 @@ void debugger_print_stand(Debugger *d)
     fprintf(d->out, ": %s at pc 0x%04x", f->function, f->pc);
   print_beside(d);
   fputc('\n', d->out);
-  if (d->hit && d->tile == d->stop_tile)
-    print_others(d);
+  if (!d->hit || d->tile != d->stop_tile)
+    return;
+  stops_print_change(d, d->hit);
+  print_others(d);
 }

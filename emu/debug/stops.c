@@ -435,6 +435,10 @@ static Break *place_watch(Debugger *d, Break *b, const BreakSpec *spec)
   if (v.kind != EVAL_TYPED || !v.in_memory || v.type->bytes == 0 || v.type->bytes > BREAK_BYTES)
     return refuse_break(d, "'%s' is no variable in memory of at most %u bytes", place, BREAK_BYTES);
   watch_bytes(d, b, d->tile, v.address, v.type->bytes);
+  b->name_length = (unsigned)strlen(place);
+  bool is_whole = v.type->kind == DT_BOOL || v.type->bits == 8 * v.type->bytes;
+  if (!evaluate_count(&e, &v) && v.bit == 0 && is_whole && v.type->bytes <= EVAL_BYTES)
+    b->type = v.type;
   return b;
 }
 
@@ -584,6 +588,23 @@ bool stops_remove(Debugger *d, unsigned number)
   return false;
 }
 
+void stops_print_change(Debugger *d, unsigned number)
+{
+  const Break *b = stops_find(d, number);
+  if (!b || !b->type)
+    return;
+  Frames frames;
+  EvalContext e = evaluate_context(d->timeline, b->tile, 0, &frames);
+  EvalValue before = {.kind = EVAL_TYPED, .type = b->type}, now = before;
+  memcpy(before.bytes, b->before, b->bytes);
+  memcpy(now.bytes, b->old, b->bytes);
+  fprintf(d->out, "  %.*s was ", (int)b->name_length, b->text);
+  evaluate_print(&e, &before, d->out);
+  fprintf(d->out, " and is ");
+  evaluate_print(&e, &now, d->out);
+  fputc('\n', d->out);
+}
+
 void stops_print(Debugger *d)
 {
   for (size_t i = 0; i < arrlenu(d->breaks); i++) {
@@ -720,6 +741,7 @@ static bool has_changed(Debugger *d, Break *b, const TraceEvent *event)
   uint8_t now[BREAK_BYTES];
   if (event->tile != b->tile || !read_watch(d, b, now) || memcmp(now, b->old, b->bytes) == 0)
     return false;
+  memcpy(b->before, b->old, b->bytes);
   memcpy(b->old, now, b->bytes);
   return true;
 }
