@@ -188,6 +188,11 @@ def test_values_their_parts_and_paging(plain, dap):
     parts = dap.variables(table["variablesReference"])
     assert [(v["name"], v["value"]) for v in parts][3:5] == [("[1, 0]", "4"), ("[1, 1]", "5")]
     assert dap.evaluate(parts[4]["evaluateName"]) == "5"
+    stretch = dap.ask("evaluate", expression="zeros[2..4]", frameId=frame["id"])
+    assert stretch["type"] == "[2]f32"
+    parts = dap.variables(stretch["variablesReference"])
+    assert [v["evaluateName"] for v in parts] == ["zeros[2..4][0]", "zeros[2..4][1]"]
+    assert dap.evaluate(parts[1]["evaluateName"]) == parts[1]["value"]
     fields = {v["name"]: v["value"] for v in dap.variables(p["variablesReference"])}
     assert fields == {"x": "1.5", "y": "-2", "m": "blue"}
     target = dap.variables(ptr["variablesReference"])[0]

@@ -84,6 +84,34 @@ def test_breakpoints_steps_and_values(session, engine, level):
                         "zeros[3] + 1 = 31\n"]
 
 
+def test_a_stretch_of_an_array_is_printed(session, engine):
+    """Also one that begins behind the elements that a whole array shows."""
+    pe = """
+var many = @zeros([200]u16);
+var grid = @zeros([2, 3]u16);
+var behind: [*]u16 = &many;
+fn main() void { for (@range(u16, 200)) |i| { many[i] = i; } grid[1, 2] = many[3]; }
+comptime { @export_symbol(main); @export_symbol(behind); }
+"""
+    session.compile(LAYOUT.replace(".id = 3", "").replace(".id = 4", "").replace(
+        '@export_name("main", fn(i16)void);',
+        '@export_name("main", fn()void); @export_name("behind", [*]u16, true);'), pe, "-O0")
+    refused = {"many[4..4]": "no elements", "many[199..201]": "no elements", "many[-1..2]": "outside",
+               "grid[0..1]": "one dimension", "many[1][0..1]": "one dimension",
+               "many[0..1, 2]": "']' is missing", "behind[0..100000]": "no elements",
+               "many[1.5]": "whole number", "many[0..1.5]": "whole number", "many[1..": "missing"}
+    shown = {"many[100..103]": "{ 100, 101, 102 }", "behind[7..9]": "{ 7, 8 }",
+             "many[many[150]..many[151] + 1]": "{ 150, 151 }", "many[1..4][2]": "3",
+             "many[0..2][1] + 5": "6"}
+    texts = [*shown, *refused]
+    out = session.answers(["tile 1,0", "continue", *[f"print {text}" for text in texts],
+                           "print many[198..200]", "watch many[3..5]"], engine, "--launch=main")[2:]
+    assert out[:len(shown)] == [f"{text} = {value}\n" for text, value in shown.items()]
+    for text, answer in zip(refused, out[len(shown):]):
+        assert refused[text] in answer, text
+    assert out[-2:] == ["many[198..200] = { 198, 199 }\n", "watchpoint 1: many[3..5]\n"]
+
+
 def test_a_watchpoint_shows_what_was_and_what_is(session, engine):
     session.compile(LAYOUT, PE, "-O0")
     out = session.answers(["tile 0,0", "watch pending if pending > 5", "continue", "continue",

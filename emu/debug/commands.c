@@ -692,7 +692,8 @@ static const Command commands[] = {
   {"frame", "f", run_frame, "[N] choose a frame"},
   {"up", NULL, run_up, "the frame of the caller"},
   {"down", NULL, run_down, "the frame of the callee"},
-  {"print", "p", run_print, "[/x] EXPR: variables, fields, elements, $pc, $r0, $cycle, arithmetic"},
+  {"print", "p", run_print,
+   "[/x] EXPR: variables, fields, elements, a[8..16], $pc, $r0, $cycle, arithmetic"},
   {"set", NULL, run_set, "[var] PLACE = VALUE, in the present only"},
   {"memory", "x", run_memory, "[read] ADDRESS [BYTES]; read --address=A [--length=WORDS]; "
    "write --address=A --value=WORD"},

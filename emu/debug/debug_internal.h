@@ -40,6 +40,8 @@ bool timeline_is_past(const Timeline *timeline);
 bool timeline_write_register(Timeline *timeline, uint32_t tile, unsigned number, uint16_t value);
 /* A number for all that a program can see of the state: equal states have equal ones. */
 uint64_t timeline_hash(Timeline *timeline);
+/* The type of `count` elements of the image's debug type `of`; it lives as long as the timeline. */
+const DebugType *timeline_slice(Timeline *timeline, uint32_t of, uint32_t count);
 
 /* ---- frames.c: where a tile's main thread is ----------------------------------------------- */
 

@@ -328,7 +328,8 @@ static bool read_number(Reader *r, EvalValue *v)
   int64_t integer = (int64_t)strtoull(digits, &end, base);
   bool is_large = errno == ERANGE;
   double number = strtod(r->at, &float_end);
-  bool is_float = float_end > end;
+  bool is_range = end[0] == '.' && end[1] == '.';
+  bool is_float = float_end > end && !is_range;
   *v = (EvalValue){.kind = is_float ? EVAL_FLOAT : EVAL_INTEGER, .integer = integer,
                    .is_unsigned = !is_float && integer < 0, .number = number};
   end = is_float ? float_end : end;
@@ -442,6 +443,41 @@ static bool read_primary(Reader *r, EvalValue *v)
   return false;
 }
 
+/* The elements from `first` on and before `end`, of an array or behind a pointer. */
+static bool take_slice(EvalContext *e, EvalValue *v, int64_t first, int64_t end)
+{
+  const Image *image = program_of(e)->image;
+  bool is_pointer = v->kind == EVAL_TYPED && v->type->kind == DT_POINTER;
+  const DebugType *to = is_pointer ? image_debug_type(image, v->type->of) : NULL;
+  const DebugType *array = to && to->kind == DT_ARRAY ? to
+                           : v->kind == EVAL_TYPED && v->type->kind == DT_ARRAY ? v->type : NULL;
+  uint32_t of = array ? array->of : is_pointer ? v->type->of : DEBUG_NO_TYPE;
+  const DebugType *element = image_debug_type(image, of);
+  if (!element || !element->bytes || (array && array->n_dims != 1))
+    return set_why(e, "only arrays of one dimension and pointers have '[%" PRId64 "..%" PRId64 "]'",
+                   first, end);
+  int64_t most = array ? array->dims[0] : PE_MEM_BYTES / element->bytes;
+  if (end <= first || (array ? end : end - first) > most)
+    return set_why(e, "there are no elements from %" PRId64 " on and before %" PRId64, first, end);
+  if (!take_elements(e, v, &first, 1))
+    return false;
+  v->type = timeline_slice(e->timeline, of, (uint32_t)(end - first));
+  return true;
+}
+
+/* Behind "[FIRST..". */
+static bool read_slice(Reader *r, EvalValue *v, int64_t first)
+{
+  EvalValue end;
+  if (!read_expression(r, PREC_OR, &end) || !load_number(r->e, &end))
+    return false;
+  if (end.kind == EVAL_FLOAT)
+    return set_why(r->e, "an index is a whole number, not %g", end.number);
+  if (!take_text(r, "]"))
+    return set_why(r->e, "']' is missing");
+  return take_slice(r->e, v, first, evaluate_integer(r->e, &end));
+}
+
 static bool read_indices(Reader *r, EvalValue *v)
 {
   int64_t index[DEBUG_MAX_DIMS];
@@ -453,8 +489,12 @@ static bool read_indices(Reader *r, EvalValue *v)
       return set_why(r->e, "too many indices");
     if (!read_expression(r, PREC_OR, &i) || !load_number(r->e, &i))
       return false;
+    if (i.kind == EVAL_FLOAT)
+      return set_why(r->e, "an index is a whole number, not %g", i.number);
     is_uncertain |= i.is_held;
     index[n++] = evaluate_integer(r->e, &i);
+    if (n == 1 && take_text(r, ".."))
+      return read_slice(r, v, index[0]);
   } while (take_text(r, ","));
   if (!take_text(r, "]"))
     return set_why(r->e, "']' is missing");
@@ -474,7 +514,7 @@ static bool read_postfix(Reader *r, EvalValue *v)
       ok = follow_pointer(r->e, v);
     else if (take_text(r, "["))
       ok = read_indices(r, v);
-    else if (take_text(r, "."))
+    else if (strncmp(r->at, "..", 2) != 0 && take_text(r, "."))
       ok = read_name(r, name) ? take_field(r->e, v, name)
                               : set_why(r->e, "a field's name is missing");
     else

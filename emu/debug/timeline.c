@@ -23,6 +23,9 @@ typedef struct {
   uint8_t *bytes;               /* malloc */
 } Input;
 
+/* A type that the program does not have: a stretch of an array. */
+typedef struct { DebugType type; uint32_t count; char *name; } Slice;
+
 struct Timeline {
   Engine base;
   const EngineOps *inner_ops;
@@ -47,6 +50,7 @@ struct Timeline {
   bool travelled;               /* since it last stood at a fault */
   bool ended;                   /* the front has ended the run */
   atomic_int pause;
+  Slice **slices;               /* stb_ds */
 };
 
 static const EngineOps engine_timeline;
@@ -501,6 +505,11 @@ static void destroy_timeline(Engine *base)
   for (size_t i = 0; i < arrlenu(t->inputs); i++)
     free(t->inputs[i].bytes);
   arrfree(t->inputs);
+  for (size_t i = 0; i < arrlenu(t->slices); i++) {
+    free(t->slices[i]->name);
+    free(t->slices[i]);
+  }
+  arrfree(t->slices);
   free(t);
 }
 
@@ -656,3 +665,21 @@ static const EngineOps engine_timeline = {
   .host = find_host,
   .wake = wake_tile,
 };
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+const DebugType *timeline_slice(Timeline *t, uint32_t of, uint32_t count)
+{
+  for (size_t i = 0; i < arrlenu(t->slices); i++)
+    if (t->slices[i]->type.of == of && t->slices[i]->count == count)
+      return &t->slices[i]->type;
+  const DebugType *element = image_debug_type(t->base.program->image, of);
+  Slice *s = base_malloc(sizeof *s);
+  s->count = count;
+  s->name = base_print("[%u]%s", count, element->name);
+  s->type = (DebugType){.kind = DT_ARRAY, .name = s->name, .bytes = count * element->bytes,
+                        .bits = 8 * count * element->bytes, .of = of, .n_dims = 1,
+                        .dims = &s->count};
+  arrput(t->slices, s);
+  return &s->type;
+}
