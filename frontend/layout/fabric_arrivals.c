@@ -173,8 +173,11 @@ static void report_lengths(FabricCheck *c, uint32_t tile, unsigned color, const 
   if (sent->n == 0) {
     diag_nothing_sent(diags, at, where, color);
   } else {
-    diag_lengths_differ(diags, at, where, too_few ? taken->amount.least : taken->amount.most,
-                        color, too_few ? sent->amount.most : sent->amount.least);
+    unsigned here = too_few ? taken->amount.least : taken->amount.most;
+    unsigned there = too_few ? sent->amount.most : sent->amount.least;
+    diag_lengths_differ(diags, at, where,
+                        arena_printf(c->arena, "%u element%s", here, here == 1 ? "" : "s"), color,
+                        arena_printf(c->arena, "%u %s", there, there == 1 ? "is" : "are"));
   }
   fabric_raise_if_certain(c, too_few && taken->amount.is_certain);
   note_sources(c, sent);
