@@ -41,6 +41,27 @@ def test_a_wavelet_that_has_ended_an_operation_is_not_dropped():
     assert not oracle.check(Wild, [916212182]).differences
 
 
+@pytest.mark.parametrize("seed", [338099743, 338099910])
+def test_a_wavelet_waits_in_front_of_a_router_that_does_not_know_its_color(seed):
+    """Random programs in which one does; the judge once knew routers of all colors only."""
+    assert not oracle.check(Wild, [seed]).differences
+
+
+def test_a_snapshot_has_what_other_threads_have_written_to_routers():
+    """Once lost: a write in the last cycle of a tile that a worker other than its own had visited."""
+    assert not oracle.check(Wild, [338100683, 338101394]).differences
+
+
+def test_a_snapshot_has_what_the_tiles_know_of_operations_in_the_background():
+    """Once lost: --check=order found nothing of what had begun before the snapshot."""
+    assert not oracle.check(Wild, [338099900, 338100772]).differences
+
+
+def test_no_process_has_a_lone_row():
+    """With one, a tile did not hear in time that its neighbour's router was full."""
+    assert not oracle.check(Wild, [338100565]).differences
+
+
 def test_quiet_ends_of_wild_programs_are_ends():
     tally = oracle.check(Wild, range(1, 31))
     assert not tally.differences, tally.differences

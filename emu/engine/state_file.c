@@ -12,7 +12,7 @@
 #include "stb_ds.h"
 
 #define MAGIC "WSESTATE"
-enum { STATE_VERSION = 4, MAGIC_BYTES = 8, END_MARK = 0xffffffff };
+enum { STATE_VERSION = 5, MAGIC_BYTES = 8, END_MARK = 0xffffffff };
 
 typedef struct {
   char magic[MAGIC_BYTES];

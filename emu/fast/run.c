@@ -307,15 +307,19 @@ static RARE void move_all_late(FastEngine *e)
   }
 }
 
-/* The run is over: what has been written ahead to routers is in effect. */
+/* The run is over: what has been written ahead to routers is in effect.  A worker may have visited
+ * tiles that another one has touched first. */
 static void write_all_late(FastEngine *e)
 {
+  bool any = false;
   for (unsigned k = 0; k < e->n_workers; k++) {
+    any |= e->workers[k].writes_late;
+    e->workers[k].writes_late = false;
+  }
+  for (unsigned k = 0; any && k < e->n_workers; k++) {
     FastWorker *w = &e->workers[k];
     Visit v = start_visits(w);
-    bool any = w->writes_late;
-    w->writes_late = false;
-    for (size_t i = 0; any && i < arrlenu(w->touched); i++)
+    for (size_t i = 0; i < arrlenu(w->touched); i++)
       if (e->tiles[w->touched[i]].put_off & PUT_OFF_WRITE)
         write_late(&v, &e->tiles[w->touched[i]]);
   }

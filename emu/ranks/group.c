@@ -87,6 +87,10 @@ static uint64_t row_weight(const Program *program, uint32_t row)
   return weight;
 }
 
+/* A tile of a lone row would have both neighbours in other processes, and what one of them sends
+ * would not be known to the other one in the next cycle (emu/fast/edges.c). */
+enum { LEAST_ROWS = 2 };
+
 uint32_t *rank_cuts_make(const Program *program)
 {
   uint32_t height = program->image->height, *cuts = NULL;
@@ -96,9 +100,11 @@ uint32_t *rank_cuts_make(const Program *program)
   arrput(cuts, 0);
   for (uint32_t row = 0; row < height; row++) {
     before += row_weight(program, row);
+    size_t n = arrlenu(cuts), left = ranks_count() - n;
+    uint32_t rest = height - row - 1;
+    bool may_end = left && row + 1 - cuts[n - 1] >= LEAST_ROWS && rest >= LEAST_ROWS;
     /* The process ends behind this row if it has its share, or if the others need all the rest. */
-    size_t left = ranks_count() - arrlenu(cuts);
-    if (left && (before * ranks_count() >= all * arrlenu(cuts) || height - row - 1 <= left))
+    if (may_end && (before * ranks_count() >= all * n || rest <= LEAST_ROWS * left))
       arrput(cuts, row + 1);
   }
   while (arrlenu(cuts) <= ranks_count())

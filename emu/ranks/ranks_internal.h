@@ -105,8 +105,8 @@ typedef struct {
   uint32_t *sent;               /* stb_ds; a tile may be there more than once */
 } RankPeers;
 /* Every process has rows one after the other, with about the same number of tiles that run code;
- * the last ones have none if there are more processes than rows.  Process i has those from
- * cuts[i] to cuts[i + 1]: stb_ds. */
+ * two at least, so the last ones may have none.  Process i has those from cuts[i] to cuts[i + 1]:
+ * stb_ds. */
 uint32_t *rank_cuts_make(const Program *program);
 void rank_peers_init(RankPeers *peers, const uint32_t *cuts);
 void rank_peers_free(RankPeers *peers);

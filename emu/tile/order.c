@@ -10,20 +10,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_OPERATIONS = 16, WORD_BYTES = 2, MARK_BITS = 64 };
-
-/* An operation in the background. */
-typedef struct {
-  VecRun run;                   /* as it was at its start */
-  uint64_t ended;               /* in that cycle; NEVER: it runs */
-  uint64_t wakes;               /* local tasks that will know of its end, a bit each */
-} Background;
-
-struct TileOrder {
-  uint64_t sent;                /* an operation that sends has ended in that cycle, the last one */
-  unsigned n;
-  Background of[MOST_OPERATIONS];       /* oldest first; without those whose end is known */
-};
+enum { WORD_BYTES = 2, MARK_BITS = 64 };
 
 static TileOrder *order_of(Tile *t)
 {
@@ -181,7 +168,7 @@ static bool is_exchange(const VecRun *run, const VecRun *other)
 
 static void add_operation(TileOrder *o, const VecRun *run)
 {
-  if (o->n == MOST_OPERATIONS)
+  if (o->n == MOST_BACKGROUND)
     drop_operation(o, 0);
   o->of[o->n++] = (Background){.run = *run, .ended = NEVER};
 }

@@ -41,7 +41,7 @@ bool state_get_count(StateReader *in, uint32_t most, uint32_t *count)
 typedef struct {
   uint32_t memory_bytes, n_dsrs, n_pending;
   uint16_t runs;                /* threads with an operation, a bit each */
-  bool is_full, is_tracked, has_blocked, has_bindings, has_counters;
+  bool is_full, is_tracked, has_blocked, has_bindings, has_counters, has_order;
 } TileParts;
 
 uint32_t tile_state_form(void)
@@ -51,7 +51,8 @@ uint32_t tile_state_form(void)
     sizeof(TileAction), sizeof(QueueBindings), sizeof(TileRecord), sizeof(TileRegisters),
     sizeof(Counters), sizeof(Registers), offsetof(Tile, threads), offsetof(Tile, regs),
     offsetof(Tile, record), offsetof(Tile, registers), offsetof(VecRun, dest),
-    offsetof(VecRun, done), BLOCK_PLACES, VEC_COUNT, DESC_KIND_COUNT, PE_MEM_BYTES,
+    offsetof(VecRun, done), sizeof(Background), BLOCK_PLACES, VEC_COUNT, DESC_KIND_COUNT,
+    PE_MEM_BYTES,
   };
   uint32_t form = 1;
   for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
@@ -75,6 +76,7 @@ static TileParts parts_of(const Tile *t)
   parts.has_blocked = t->blocked_at != NULL;
   parts.has_bindings = t->registers.queues != NULL;
   parts.has_counters = t->counters != NULL;
+  parts.has_order = t->order != NULL;
   return parts;
 }
 
@@ -123,6 +125,11 @@ void tile_save(const Tile *t, unsigned char **bytes)
     state_put(bytes, t->registers.queues, sizeof *t->registers.queues);
   if (parts.has_counters)
     state_put(bytes, t->counters, sizeof *t->counters);
+  if (parts.has_order) {
+    state_put(bytes, &t->order->n, sizeof t->order->n);
+    state_put(bytes, &t->order->sent, sizeof t->order->sent);
+    state_put(bytes, t->order->of, t->order->n * sizeof *t->order->of);
+  }
 }
 
 /* ---- what is relied on ----------------------------------------------------------------------- */
@@ -240,6 +247,23 @@ static void restore_pending(Tile *t, uint32_t n, StateReader *in)
   }
 }
 
+/* The run that goes on may not look for order. */
+static void restore_order(Turn *turn, StateReader *in)
+{
+  TileOrder found = {0};
+  if (!state_get_count(in, MOST_BACKGROUND, &found.n))
+    return;
+  state_get(in, &found.sent, sizeof found.sent);
+  state_get(in, found.of, found.n * sizeof *found.of);
+  for (uint32_t i = 0; i < found.n; i++)
+    in->bad |= !is_sound_run(&found.of[i].run);
+  if (in->bad || !(turn->checks & CHECKS_ORDER))
+    return;
+  if (!turn->tile->order)
+    turn->tile->order = base_malloc(sizeof *turn->tile->order);
+  *turn->tile->order = found;
+}
+
 static void restore_rest(Turn *turn, const TileParts *parts, StateReader *in)
 {
   Tile *t = turn->tile;
@@ -261,6 +285,8 @@ static void restore_rest(Turn *turn, const TileParts *parts, StateReader *in)
   }
   if (parts->has_counters && !in->bad)
     state_get(in, tile_counters(t), sizeof *t->counters);
+  if (parts->has_order && !in->bad)
+    restore_order(turn, in);
 }
 
 bool tile_restore(Turn *turn, StateReader *in)

@@ -80,7 +80,18 @@ bool check_meets(const Checked *earlier, const VecRun *run);
 
 /* ---- order.c: --check=order ------------------------------------------------------------------ */
 
-typedef struct TileOrder TileOrder;
+/* An operation in the background whose end the program may not know of. */
+typedef struct {
+  VecRun run;                   /* as it was at its start */
+  uint64_t ended;               /* in that cycle; NEVER: it runs */
+  uint64_t wakes;               /* local tasks that will know of its end, a bit each */
+} Background;
+enum { MOST_BACKGROUND = 16 };
+typedef struct TileOrder {
+  uint64_t sent;                /* an operation that sends has ended in that cycle, the last one */
+  uint32_t n;
+  Background of[MOST_BACKGROUND];       /* oldest first; without those whose end is known */
+} TileOrder;
 /* A task starts, or with TASK_NONE a function that the host calls. */
 void order_start_main(Turn *turn, TaskKind kind, unsigned id);
 /* A FIFO, a teardown or a flush activates or unblocks the local task. */

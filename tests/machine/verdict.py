@@ -8,7 +8,6 @@ from machine.network import EAST, NOBODY, NOP, OPPOSITE, RAMP, STEP, WEST, first
 VALUE, MEMORY, FABIN, FABOUT, FIFO = 1, 3, 4, 5, 6      # kinds of operands in the driver's lines
 MAIN = 0
 DATA, LOCAL, CONTROL = 1, 2, 3
-HOST_COLOR = 20                 # of random_program.h
 TRANSFORM = isa.FLAGS["transform"]
 
 
@@ -44,8 +43,8 @@ class End:
         return color ^ 1 if swap else color
 
     def accepts(self, at, color, port):
-        c = self.colors[at, color]
-        if c.suspended or c.count >= isa.machine("router_slots", self.arch):
+        c = self.colors.get((at, color))    # None: the wavelet waits, as docs/emulator.md says
+        if c is None or c.suspended or c.count >= isa.machine("router_slots", self.arch):
             return False
         if not c.inputs >> port & 1:
             return False
@@ -89,9 +88,7 @@ class End:
     def check_output(self, at, queue):
         if not queue[0]:
             return
-        if queue[1] == HOST_COLOR:
-            yield "a wavelet for the host could leave"
-        elif self.accepts(at, self.inside(at, RAMP, queue[1]), RAMP):
+        if self.accepts(at, self.inside(at, RAMP, queue[1]), RAMP):
             yield f"a wavelet of color {queue[1]} could enter the router"
 
     @staticmethod
