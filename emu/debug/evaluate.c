@@ -457,7 +457,8 @@ static bool take_slice(EvalContext *e, EvalValue *v, int64_t first, int64_t end)
     return set_why(e, "only arrays of one dimension and pointers have '[%" PRId64 "..%" PRId64 "]'",
                    first, end);
   int64_t most = array ? array->dims[0] : PE_MEM_BYTES / element->bytes;
-  if (end <= first || (array ? end : end - first) > most)
+  bool is_there = first < end && first >= -most && end <= most;
+  if (!is_there || (array && first < 0))
     return set_why(e, "there are no elements from %" PRId64 " on and before %" PRId64, first, end);
   if (!take_elements(e, v, &first, 1))
     return false;
