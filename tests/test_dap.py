@@ -410,6 +410,39 @@ def test_completions_sources_and_lines(plain, dap):
     assert line_of("pending += ") in lines and lines == sorted(set(lines))
 
 
+def test_source_is_found_from_where_the_program_lies(tmp_path, dap):
+    """The compiler was called there; an editor starts the debugger anywhere.  Of two files of one
+    name, the breakpoint is in the right one."""
+    home = tmp_path / "home"
+    for name in ("one", "two"):
+        (home / name).mkdir(parents=True)
+        (home / name / "pe.csl").write_text("fn f() void {}\ntask t() void { f(); }\n"
+                                            "comptime { @bind_local_task(t, @get_local_task_id(8)); "
+                                            "@activate(@get_local_task_id(8)); }\n")
+    (home / "layout.csl").write_text(
+        'layout { @set_rectangle(2, 1); @set_tile_code(0, 0, "one/pe.csl", .{}); '
+        '@set_tile_code(1, 0, "two/pe.csl", .{}); }\n')
+    harness.run([harness.tool("cslc"), "layout.csl", "-O0", "-o", "out"], cwd=home)
+    dap.launch(home / "out")
+    place, = dap.lines(home / "two" / "pe.csl", [2])
+    assert place["source"]["path"] == str(home / "two" / "pe.csl")
+    dap.go()
+    dap.stopped()
+    top = dap.frames()[0]
+    assert dap.thread == 2 and top["source"]["path"] == str(home / "two" / "pe.csl")
+    assert "task t()" in dap.ask("source", source=top["source"], sourceReference=0)["content"]
+
+
+def test_source_that_is_nowhere(tmp_path, dap):
+    (tmp_path / "layout.csl").write_text(LAYOUT)
+    (tmp_path / "pe.csl").write_text(PE)
+    harness.run([harness.tool("cslc"), "layout.csl", "-o", "p.bin"], cwd=tmp_path)
+    (tmp_path / "pe.csl").unlink()
+    dap.launch(tmp_path / "p.bin")
+    with pytest.raises(Refused, match="cannot read 'pe.csl': .*start the debugger there, by 'cwd'"):
+        dap.ask("source", source={"path": "pe.csl"}, sourceReference=0)
+
+
 def test_a_line_whose_calls_are_inlined_has_code(tmp_path, dap):
     (tmp_path / "layout.csl").write_text(CALL_LAYOUT)
     (tmp_path / "pe.csl").write_text(CALLS)

@@ -1,4 +1,5 @@
 """wse-dbg: the guide's example, stops, steps, values, and the way back, on both engines."""
+import os
 import re
 
 import pytest
@@ -1060,3 +1061,48 @@ def test_list_shows_other_files_and_functions(modules, engine):
     assert out[5] == "no tile has a function 'nowhere'\n"
     assert out[6] == "no tile has a function 'counter.csl:x'\n"
     assert out[7] == f"'{2 ** 70}' has more than 64 bits\n"
+
+
+@pytest.fixture
+def called_elsewhere(session):
+    """A program that the compiler has named by paths relative to its folder; the debugger runs in
+    another one."""
+    home = session.folder / "home"
+    (home / "code" / "one").mkdir(parents=True)
+    (home / "code" / "layout.csl").write_text(LAYOUT.replace("pe.csl", "one/pe.csl"))
+    (home / "code" / "one" / "pe.csl").write_text(PE)
+    harness.run([harness.tool("cslc"), "code/layout.csl", "-o", "built/here"], cwd=home)
+    (session.folder / "away").mkdir()
+    return session.folder
+
+
+def list_elsewhere(folder):
+    (folder / "script").write_text("list pe.csl:2\n")
+    return harness.run([harness.tool("wse-dbg"), folder / "home/built/here", "-x",
+                        folder / "script"], cwd=folder / "away")
+
+
+def test_source_is_found_from_where_the_program_lies(called_elsewhere):
+    """Below one of the folders above the image, but first in the folder where the debugger runs."""
+    assert f"->   2  {PE.splitlines()[1]}\n" in list_elsewhere(called_elsewhere).out
+    near = called_elsewhere / "away" / "code" / "one"
+    near.mkdir(parents=True)
+    (near / "pe.csl").write_text("\nanother one\n")
+    assert "->   2  another one\n" in list_elsewhere(called_elsewhere).out
+
+
+def test_source_that_is_nowhere(called_elsewhere):
+    (called_elsewhere / "home" / "code" / "one" / "pe.csl").unlink()
+    assert ("cannot read 'code/one/pe.csl'; the compiler was called in another folder: start the "
+            "debugger there\n") in list_elsewhere(called_elsewhere).out
+
+
+def test_source_that_is_newer_than_the_program(called_elsewhere):
+    source, image = (called_elsewhere / "home" / name for name in ("code/one/pe.csl",
+                                                                   "built/here/prog.bin"))
+    built = image.stat().st_mtime
+    warning = f"warning: '{source}' is newer than the program, so its lines may differ\n"
+    os.utime(source, (built + 1, built + 1))
+    assert list_elsewhere(called_elsewhere).out.count(warning) == 1
+    os.utime(source, (built - 1, built - 1))
+    assert warning not in list_elsewhere(called_elsewhere).out

@@ -14,10 +14,10 @@ static const Image *image_of(const DapServer *s)
 
 void places_open(DapServer *s)
 {
-  char path[PATH_MAX];
-  for (uint32_t i = 0; i < image_of(s)->n_files; i++)
-    arrput(s->paths,
-           base_print("%s", realpath(image_of(s)->files[i], path) ? path : image_of(s)->files[i]));
+  for (uint32_t i = 0; i < image_of(s)->n_files; i++) {
+    char *path = source_find(s->debugger.program, image_of(s)->files[i]);
+    arrput(s->paths, path ? path : base_print("%s", image_of(s)->files[i]));
+  }
 }
 
 /* A file that was moved since is found by its name. */
@@ -66,7 +66,8 @@ json_t *answer_source(DapServer *s, const json_t *args)
     return refuse_request(s, "this is no file of the program");
   char *text = file_read_text(s->paths[file], MOST_SOURCE_BYTES, &length, &why);
   if (!text)
-    return refuse_request(s, "cannot read '%s': %s", s->paths[file], why);
+    return refuse_request(s, "cannot read '%s': %s%s", s->paths[file], why,
+                          *s->paths[file] == '/' ? "" : "; " SOURCE_ELSEWHERE ", by 'cwd'");
   json_t *body = json_pack("{s:o}", "content", base_json_text(text));
   free(text);
   return body;

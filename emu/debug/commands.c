@@ -9,7 +9,7 @@
 
 #include <stb_ds.h>
 
-enum { LISTED_LINES = 10, LISTED_INSTRUCTIONS = 12, MOST_TILES = 40, BYTES_A_LINE = 16,
+enum { LISTED_INSTRUCTIONS = 12, MOST_TILES = 40, BYTES_A_LINE = 16,
        MOST_SHOWN_BYTES = 4096 };
 
 typedef struct {
@@ -445,30 +445,6 @@ static void run_memory(Debugger *d, const char *rest)
 
 /* ---- source and code ----------------------------------------------------------------------- */
 
-/* `marked`: the line that gets an arrow; 0: none does. */
-static void print_lines(Debugger *d, const char *file, uint64_t line, uint64_t marked)
-{
-  size_t length;
-  char *text = file_read_all(file, &length);
-  uint64_t number = 1, first = line > LISTED_LINES / 2 ? line - LISTED_LINES / 2 : 1;
-  if (!text) {
-    fprintf(d->out, *file ? "cannot read '%s'\n" : "no source is known here%s\n", file);
-    return;
-  }
-  for (size_t i = 0; i < length && (number < first || number - first < LISTED_LINES); number++) {
-    size_t end = i;
-    while (end < length && text[end] != '\n')
-      end++;
-    if (number >= first)
-      fprintf(d->out, "%s%4" PRIu64 "  %.*s\n", number == marked ? "->" : "  ", number,
-              (int)(end - i), text + i);
-    i = end + 1;
-  }
-  if (number <= first)
-    fprintf(d->out, "'%s' has %" PRIu64 " lines\n", file, number - 1);
-  free(text);
-}
-
 static void run_list(Debugger *d, const char *rest)
 {
   Frames frames;
@@ -480,7 +456,7 @@ static void run_list(Debugger *d, const char *rest)
   bool is_elsewhere = strchr(rest, ':') || isalpha((unsigned char)*rest) || *rest == '_';
   if (is_elsewhere ? stops_find_source(d, rest, &file, &line)
                    : read_count(d, rest, &line, has_place ? frames.all[d->frame].line : 1))
-    print_lines(d, file, line, *rest || has_place ? line : 0);
+    source_print(d->program, &(SourceLines){file, line, *rest || has_place ? line : 0}, d->out);
 }
 
 static void run_disassemble(Debugger *d, const char *rest)

@@ -2,7 +2,8 @@
  * where a debugger wants it to, remembers what the host does, and so goes back in time by running
  * the program once more, from a state that it has kept.  The rest works on stopped timelines only.
  *
- * Reading order: marks, timeline, frames, names, evaluate, stops, debugger, follow, csdb, commands.
+ * Reading order: marks, timeline, frames, sources, names, evaluate, stops, debugger, follow, csdb,
+ * commands.
  */
 #ifndef DEBUG_H
 #define DEBUG_H
@@ -81,6 +82,13 @@ unsigned frames_find(Timeline *timeline, uint32_t tile, DebugFrame frames[MOST_F
 /* Source place of an address of code; false: not known. */
 bool frames_place(const Program *program, uint32_t tile, uint32_t pc, const char **file,
                   uint32_t *line);
+
+/* ---- sources.c: where this machine has the source ------------------------------------------- */
+
+#define SOURCE_ELSEWHERE "the compiler was called in another folder: start the debugger there"
+/* The path, from malloc, of a file of the image: in the current folder, or else in that of the
+ * image or one above.  NULL: in none of them. */
+char *source_find(const Program *program, const char *name);
 
 /* ---- evaluate.c: expressions over the stopped state ---------------------------------------- */
 

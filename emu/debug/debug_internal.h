@@ -53,6 +53,16 @@ uint32_t frames_inlined_at(const Program *program, uint32_t tile, uint32_t pc);
 /* Is `call` the inlined call `outer`, or inside it?  Each is inside IMAGE_NO_INLINE. */
 bool frames_is_inside(const Program *program, uint32_t tile, uint32_t call, uint32_t outer);
 
+/* ---- sources.c: where this machine has the source ------------------------------------------- */
+
+/* Names the files that were written after the program. */
+void sources_warn(const Program *program, FILE *out);
+/* The lines around `line` of a file of the image; "": none is known.  `marked`: the line that gets
+ * an arrow; 0: none does. */
+enum { SOURCE_LINES = 10 };
+typedef struct { const char *file; uint64_t line, marked; } SourceLines;
+void source_print(const Program *program, const SourceLines *lines, FILE *out);
+
 /* ---- names.c: what names stand for ---------------------------------------------------------- */
 
 static inline const Program *program_of(const EvalContext *e)

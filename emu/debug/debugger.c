@@ -13,6 +13,7 @@ void debugger_open(Debugger *d, Timeline *timeline, FILE *out)
                   .last_tile = NO_TILE};
   while (d->tile + 1 < d->program->n_tiles && !program_class(d->program, d->tile))
     d->tile++;
+  sources_warn(d->program, out);
 }
 
 void debugger_close(Debugger *d)

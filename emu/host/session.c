@@ -201,17 +201,17 @@ static WseStatus make_engine(HostSession *s, ImageMark image)
   return WSE_OK;
 }
 
-static char *read_image(HostSession *s, const char *path, size_t *length)
+/* `output`: an image, or the compiler's output directory.  *path: of the image. */
+static char *read_image(HostSession *s, const char *output, const char **path, size_t *length)
 {
-  const char *output = path;
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-    path = arena_printf(s->arena, "%s/prog.bin", path);
-  char *bytes = image_file_read(path, length);
+  bool is_folder = stat(output, &info) == 0 && S_ISDIR(info.st_mode);
+  *path = arena_printf(s->arena, "%s%s", output, is_folder ? "/prog.bin" : "");
+  char *bytes = image_file_read(*path, length);
   if (bytes)
     return bytes;
   bool is_missing = errno == ENOENT;
-  diag_image_unreadable(s->diags, HOST_NOWHERE, path, strerror(errno));
+  diag_image_unreadable(s->diags, HOST_NOWHERE, *path, strerror(errno));
   if (is_missing)
     diag_image_missing(s->diags, HOST_NOWHERE, output);
   return NULL;
@@ -250,6 +250,7 @@ static WseStatus open_image(HostSession *s, const char *path, const char *bytes,
     diag_image_cannot_run(s->diags, HOST_NOWHERE, reason);
     return session_usage(s);
   }
+  s->program->path = path;
   s->program->check_reads = check_reads;
   if (options->check != CHECK_OFF || options->checks & (CHECKS_MEMORY | CHECKS_ORDER))
     program_check_memory(s->program);
@@ -269,11 +270,12 @@ WseStatus session_open(HostSession *s, const char *path, const SessionOptions *o
   s->options = *options;
   if (!s->options.max_cycles)
     s->options.max_cycles = HOST_DEFAULT_MAX_CYCLES;
-  char *bytes = read_image(s, path, &length);
+  const char *file;
+  char *bytes = read_image(s, path, &file, &length);
   if (!bytes)
     return session_usage(s);
   s->image_bytes = bytes;
-  WseStatus status = open_image(s, path, bytes, length, options);
+  WseStatus status = open_image(s, file, bytes, length, options);
   s->load_seconds = base_seconds() - start;
   return status;
 }

@@ -185,6 +185,7 @@ typedef struct {
   uint32_t host_out_colors;
   const MemoryFacts *memory_facts;      /* by class; NULL: accesses are not checked */
   bool check_reads;             /* reads of unwritten memory are faults */
+  const char *path;             /* of the file that has the image; NULL: no file is known */
 } Program;
 
 /* Decodes and indexes.  `image` must outlive the program and stays owned by the caller.
