@@ -85,6 +85,31 @@ def test_breakpoints_steps_and_values(session, engine, level):
                         "zeros[3] + 1 = 31\n"]
 
 
+def test_a_function_without_parameters_has_none(session, engine):
+    pe = """
+var sum: i16 = 0;
+fn add(n: i16) void {
+  var twice = n * 2;
+  sum += twice + n;
+}
+fn work() void {
+  var total: i16 = sum + 1;
+  sum = total * 3;
+  add(total);
+  sum += 1;
+}
+task main() void { work(); }
+comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+"""
+    session.compile('layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); }', pe,
+                    "-O0")
+    out = session.answers([f"break pe.csl:{line_of('add(total);', pe)}", "continue", "info args",
+                           "info locals", f"break pe.csl:{line_of('sum += twice', pe)}",
+                           "continue", "info args", "info locals"], engine)
+    assert out[2:4] == ["the function has none here\n", "total = 1\n"]
+    assert out[6:] == ["n = 1\n", "n = 1\ntwice = 2\n"]
+
+
 def test_a_stretch_of_an_array_is_printed(session, engine):
     """Also one that begins behind the elements that a whole array shows."""
     pe = """

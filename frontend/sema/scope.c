@@ -136,7 +136,7 @@ static void add_debug_local(Sema *s, Name name, const Operand *o, Span declarati
     return;
   IrLocal local = {.name = sema_text(s, name.text), .value = o->ir,
                    .in_memory = o->kind == OPR_MEMORY,
-                   .is_param = s->now.frame->first_in_scope == s->now.frame->first_local};
+                   .is_param = s->now.frame->scope_end == 0};
   local.is_known = o->kind == OPR_COMPTIME && known_bits(s, o->value, &local.bits);
   bool is_place = (o->kind == OPR_RUNTIME || o->kind == OPR_MEMORY) && o->ir.raw && !o->is_global &&
                   o->offset == 0 && pool_is_none(o->packed) &&

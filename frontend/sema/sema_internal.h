@@ -42,7 +42,7 @@ typedef struct Target {
 typedef struct Frame {
   struct Frame *up;
   uint32_t first_local, first_in_scope;   /* in SemaPrivate.locals */
-  uint32_t scope_end;     /* in the source, of the innermost scope; 0: the function's */
+  uint32_t scope_end;     /* in the source, of the innermost scope; 0: that of the parameters */
   Target *targets;
   PoolId result;          /* type */
   IrValue result_address; /* where an aggregate result goes; IR_NO_VALUE */
