@@ -811,6 +811,25 @@ def test_hints(client, project):
     assert {(call, "amount:"), (call, "times:"), (doc.place("const twice")["line"], "= 12")} <= shown
 
 
+def test_hints_of_descriptors_name_variables(client, project):
+    """Where variables lie is not decided while the text is checked."""
+    doc = client.open(project / "pe.csl", PE + """
+const near = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{4} -> values[i] });
+const far = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{2} -> values[2 * i + 1] });
+const ends = @set_dsd_base_addr(near, &other_values);
+var other_values = @zeros([4]f32);
+fn use() void { @fmovs(near, far); @fmovs(ends, far); }
+comptime { @export_symbol(use); }
+""")
+    everything = {"start": {"line": 0, "character": 0}, "end": {"line": 999, "character": 0}}
+    shown = {(h["position"]["line"], h["label"])
+             for h in client.ask("inlayHint", doc, range=everything)}
+    line = lambda name: doc.place(f"const {name} =")["line"]
+    assert {(line("near"), "= mem1d base=values length=4 stride=1"),
+            (line("far"), "= mem1d base=values+4 length=2 stride=2"),
+            (line("ends"), "= mem1d base=other_values length=4 stride=1")} <= shown
+
+
 # ---- cycles -------------------------------------------------------------------------------------
 
 WORK = """\

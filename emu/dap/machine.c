@@ -70,7 +70,7 @@ static void list_descriptors(Looking *l)
     for (unsigned i = 0; i < MAX_DSRS; i++) {
       if (!dsr_is_named(core->dsrs, (DsrFile)f, i))
         continue;
-      descriptor_print(&dsr_at(core->dsrs, (DsrFile)f, i)->desc, value, sizeof value);
+      descriptor_print(&dsr_at(core->dsrs, (DsrFile)f, i)->desc, NULL, value, sizeof value);
       snprintf(name, sizeof name, "%s[%u]", dsr_file_name((DsrFile)f), i);
       add_row(l, name, value);
     }

@@ -566,7 +566,7 @@ static void print_descriptors(Debugger *d)
       char text[256];
       if (!dsr_is_named(core->dsrs, (DsrFile)f, i))
         continue;
-      descriptor_print(&dsr_at(core->dsrs, (DsrFile)f, i)->desc, text, sizeof text);
+      descriptor_print(&dsr_at(core->dsrs, (DsrFile)f, i)->desc, NULL, text, sizeof text);
       fprintf(d->out, "%s[%u] %s\n", dsr_file_name((DsrFile)f), i, text);
       shown++;
     }

@@ -98,7 +98,7 @@ static void print_descriptor(VariablePrinter *p, const DebugType *type, ValuePla
     print_wide(p->out, type, at);
     return;
   }
-  descriptor_print(&desc, text, sizeof text);
+  descriptor_print(&desc, NULL, text, sizeof text);
   fputs(text, p->out);
 }
 

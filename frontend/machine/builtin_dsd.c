@@ -127,6 +127,7 @@ static Number number_of(Sema *s, Operand o, int64_t lo, int64_t hi, const char *
 typedef struct {
   PoolId type;
   IrDesc desc;
+  uint32_t variable;       /* as in PoolDsd */
   bool ok;
   PoolId element;          /* what base_address points to */
   uint32_t element_bytes;
@@ -143,6 +144,7 @@ static Operand draft_finish(Sema *s, const DsdDraft *draft, StrId name)
     return operand_poison();
   PoolKey key = {.kind = PK_DSD, .type = draft->type};
   key.u.dsd.desc = draft->desc;
+  key.u.dsd.variable = draft->variable;
   key.u.dsd.name = name.raw;
   key.u.dsd.element = draft->element.raw;
   Operand dsd = operand_value(s, pool_get(s->pool, &key));
@@ -176,16 +178,25 @@ static uint32_t array_elements(Sema *s, PoolId pointer)
            ? (uint32_t)type_element_count(s->pool, pointee) : 0;
 }
 
-/* The address that a comptime pointer stands for, as part of a descriptor. */
-static bool address_of_pointer(Sema *s, PoolId value, Span span, IrDesc *desc)
+static StrId variable_name(const Sema *s, uint32_t global)
+{
+  const Global *g = &s->globals[global];
+  return g->decl == IR_NO_ID ? STR_NONE : s->modules[g->decl_module].decls[g->decl].name;
+}
+
+/* The address that a comptime pointer stands for, as part of a descriptor.  *variable: StrId.raw of
+ * the name of what it points into. */
+static bool address_of_pointer(Sema *s, PoolId value, Span span, IrDesc *desc, uint32_t *variable)
 {
   PoolKey key = pool_key(s->pool, value);
   if (key.kind != PK_POINTER || key.u.pointer.base_kind == PTR_CELL) {
     diag_no_run_time_address(s->diags, span);
     return false;
   }
-  desc->global.raw = key.u.pointer.base_kind == PTR_GLOBAL ? key.u.pointer.base : IR_NO_ID;
+  bool is_variable = key.u.pointer.base_kind == PTR_GLOBAL;
+  desc->global.raw = is_variable ? key.u.pointer.base : IR_NO_ID;
   desc->desc.base = (uint16_t)key.u.pointer.offset;
+  *variable = is_variable ? variable_name(s, key.u.pointer.base).raw : STR_NONE.raw;
   return true;
 }
 
@@ -204,7 +215,8 @@ static void draft_base(Sema *s, DsdDraft *draft, Operand o, Span span)
     draft->ok = false;
   } else if (operand_is_comptime(o)) {
     PoolId value = sema_comptime_value(s, o, span);
-    draft->ok &= !pool_eq(value, POOL(POISON)) && address_of_pointer(s, value, span, &draft->desc);
+    draft->ok &= !pool_eq(value, POOL(POISON)) && address_of_pointer(s, value, span, &draft->desc,
+                                                                           &draft->variable);
   } else if (s->now.comptime) {
     sema_comptime_value(s, o, span);
     draft->ok = false;
@@ -804,7 +816,8 @@ Operand builtin_set_dsd_base_addr(Sema *s, const NodeBuiltinCall *call, Span at,
   if (is_known(s, base) && dsd_is_comptime(s, dsd)) {
     PoolKey key = pool_key(s->pool, dsd.value);
     PoolId value = sema_comptime_value(s, base, span);
-    if (pool_eq(value, POOL(POISON)) || !address_of_pointer(s, value, span, &key.u.dsd.desc))
+    if (pool_eq(value, POOL(POISON)) || !address_of_pointer(s, value, span, &key.u.dsd.desc,
+                                                                 &key.u.dsd.variable))
       return operand_poison();
     key.u.dsd.element = pointee_element(s, base.type).raw;
     key.u.dsd.is_changed = true;

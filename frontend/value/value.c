@@ -85,10 +85,13 @@ static void print_float(Pool *pool, FILE *out, PoolId value)
   fprintf(out, "%s%s", text, is_plain ? ".0" : "");
 }
 
-static void print_desc(FILE *out, const PoolKey *k)
+/* Where the variable lies is decided later. */
+static void print_desc(Pool *pool, FILE *out, const PoolDsd *dsd)
 {
-  char text[200];
-  descriptor_print(&k->u.dsd.desc.desc, text, sizeof text);
+  char text[400];
+  const char *variable = ir_global_is_none(dsd->desc.global)
+                           ? NULL : str_text(pool_names(pool), (StrId){dsd->variable});
+  descriptor_print(&dsd->desc.desc, variable, text, sizeof text);
   fputs(text, out);
 }
 
@@ -128,7 +131,7 @@ static void print_value(Pool *pool, Arena *arena, FILE *out, PoolId value)
     fputs(")", out);
     return;
   case PK_DSD:
-    print_desc(out, &k);
+    print_desc(pool, out, &k.u.dsd);
     return;
   case PK_FUNC:
   case PK_MODULE:

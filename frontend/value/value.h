@@ -91,9 +91,10 @@ typedef enum {
   SYM_INIT               /* element `index` of global initialiser a, evaluated once more per tile */
 } SymbolicKind;
 
-/* desc.global: of a Global; name: StrId.raw; element: PoolId.raw of the type behind the pointer
- * that gave the base, 0 if none did; is_changed: it was made from another DSD. */
-typedef struct { IrDesc desc; uint32_t name, element; bool is_changed; } PoolDsd;
+/* desc.global: of a Global, and variable: StrId.raw of its name, 0 if it has none; name: StrId.raw;
+ * element: PoolId.raw of the type behind the pointer that gave the base, 0 if none did; is_changed:
+ * it was made from another DSD. */
+typedef struct { IrDesc desc; uint32_t variable, name, element; bool is_changed; } PoolDsd;
 
 /* What an id stands for, by value in and out; pointers are borrowed on the way in (copied) and
  * owned by the pool on the way out (they stay valid as long as the pool). */

@@ -141,7 +141,7 @@ unsigned descriptor_encode(const Descriptor *desc, uint16_t words[12])
   pack_words(desc, words);
   if (!descriptor_decode(words, count, &back) || !desc_equal(desc, &back)) {
     char text[160];
-    descriptor_print(desc, text, sizeof text);
+    descriptor_print(desc, NULL, text, sizeof text);
     ICE("cannot encode descriptor '%s': a field is out of range or not part of its kind", text);
   }
   return count;
@@ -257,33 +257,47 @@ static void print_fabric(FILE *out, const Descriptor *desc)
     fprintf(out, " ut=%u", desc->ut);
 }
 
-static void print_fields(FILE *out, const Descriptor *desc)
+static void print_address(FILE *out, const char *what, const char *variable, uint16_t address)
+{
+  if (!variable)
+    fprintf(out, " %s=0x%04x", what, address);
+  else if (*variable && address)
+    fprintf(out, " %s=%s%+d", what, variable, (int16_t)address);
+  else if (*variable)
+    fprintf(out, " %s=%s", what, variable);
+}
+
+static void print_fields(FILE *out, const Descriptor *desc, const char *variable)
 {
   switch (desc->kind) {
   case DESC_MEM1D:
-    fprintf(out, " base=0x%04x length=%u stride=%d", desc->base, desc->length, desc->stride);
+    print_address(out, "base", variable, desc->base);
+    fprintf(out, " length=%u stride=%d", desc->length, desc->stride);
     break;
   case DESC_MEM4D:
-    fprintf(out, " base=0x%04x", desc->base);
+    print_address(out, "base", variable, desc->base);
     for (unsigned i = 0; i < ARRAY_COUNT(desc->lengths); i++)
       fprintf(out, " %ux%+d", desc->lengths[i], desc->strides[i]);
     break;
   case DESC_CIRC:
-    fprintf(out, " base=0x%04x length=%u stride=%d wrap=0x%04x+%u", desc->base, desc->length,
-            desc->stride, desc->wrap_base, desc->wrap_length);
+    print_address(out, "base", variable, desc->base);
+    fprintf(out, " length=%u stride=%d", desc->length, desc->stride);
+    print_address(out, "wrap", variable, desc->wrap_base);
+    fprintf(out, " wrap_length=%u", desc->wrap_length);
     break;
   case DESC_FABIN: case DESC_FABOUT:
     print_fabric(out, desc);
     break;
   case DESC_FIFO:
-    fprintf(out, " state=0x%04x length=%u", desc->base, desc->length);
+    print_address(out, "state", variable, desc->base);
+    fprintf(out, " length=%u", desc->length);
     break;
   case DESC_NONE: case DESC_KIND_COUNT: default:
     break;
   }
 }
 
-void descriptor_print(const Descriptor *desc, char *text, size_t size)
+void descriptor_print(const Descriptor *desc, const char *variable, char *text, size_t size)
 {
   static const struct { uint16_t flag; const char *name; } flags[] = {
     {DESC_F_ASYNC, "async"},     {DESC_F_INDEX, "index"},         {DESC_F_CONTROL, "control"},
@@ -295,7 +309,7 @@ void descriptor_print(const Descriptor *desc, char *text, size_t size)
   size_t length = 0;
   FILE *out = base_text_open(&whole, &length);
   fprintf(out, "%s", descriptor_kind_name(desc->kind));
-  print_fields(out, desc);
+  print_fields(out, desc, variable);
   for (size_t i = 0; i < ARRAY_COUNT(flags); i++)
     if (desc->flags & flags[i].flag)
       fprintf(out, " %s", flags[i].name);

@@ -296,7 +296,9 @@ unsigned descriptor_encode(const Descriptor *desc, uint16_t words[12]);
 /* False when the words are no valid descriptor. */
 bool descriptor_decode(const uint16_t *words, size_t available, Descriptor *desc);
 bool descriptor_equal(const Descriptor *a, const Descriptor *b);
-void descriptor_print(const Descriptor *desc, char *text, size_t size);
+/* `variable`: addresses count from the start of this one; "": of one without a name; NULL: they are
+ * those of the tile. */
+void descriptor_print(const Descriptor *desc, const char *variable, char *text, size_t size);
 
 /* FIFO state block in tile memory (ours), words: 0 first address  1 capacity (elements)
  * 2 read position  3 write position  4 elements held  5 flags (bit 0 pop found it empty,

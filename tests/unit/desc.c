@@ -150,15 +150,21 @@ static void text_names_what_is_set(void **state)
   (void)state;
   char text[160];
   descriptor_print(&(Descriptor){.kind = DESC_MEM1D, .base = 0x40, .length = 16, .stride = -2},
-                   text, sizeof text);
+                   NULL, text, sizeof text);
   assert_string_equal(text, "mem1d base=0x0040 length=16 stride=-2");
+  const Descriptor inside = {.kind = DESC_CIRC, .base = 6, .length = 8, .stride = 1,
+                             .wrap_length = 4};
+  descriptor_print(&inside, "a", text, sizeof text);
+  assert_string_equal(text, "circular base=a+6 length=8 stride=1 wrap=a wrap_length=4");
+  descriptor_print(&inside, "", text, sizeof text);
+  assert_string_equal(text, "circular length=8 stride=1 wrap_length=4");
   descriptor_print(&(Descriptor){.kind = DESC_FABIN, .flags = DESC_F_ASYNC, .queue = 2, .color = 7,
                                  .length = 4, .done = {ACT_ACTIVATE, ID_TASK, 9},
                                  .on_control = {.kind = ACT_TERMINATE}, .simd = SIMD_32,
-                                 .ut_given = true, .ut = 3}, text, sizeof text);
+                                 .ut_given = true, .ut = 3}, NULL, text, sizeof text);
   assert_string_equal(text, "fabin queue=2 color=7 length=4 done=activate:task:9 "
                             "on_control=terminate simd=32 ut=3 async");
-  descriptor_print(&(Descriptor){.kind = DESC_FIFO, .base = 0x10}, text, 8);
+  descriptor_print(&(Descriptor){.kind = DESC_FIFO, .base = 0x10}, NULL, text, 8);
   assert_string_equal(text, "fifo st");
 }
 
