@@ -384,7 +384,8 @@ void sema_note_usage(Sema *s, const Node *call);
 bool sema_has_failed_call(const Sema *s, StrId argument);
 /* A parameter without a value so far, which nothing has asked for. */
 bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d);
-/* A note: the option that gives a value to the parameter, and to the module's open ones with it. */
+/* A note: the option that gives a value to the parameter, and to all others of the module that have
+ * none. */
 void sema_note_command_line(Sema *s, const ModuleInstance *m, const Decl *d);
 /* Warns of calls of builtins that do not exist, in code that no tile's program contains. */
 void sema_warn_unknown_builtins(Sema *s, const Node *declaration);

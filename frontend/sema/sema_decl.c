@@ -385,19 +385,25 @@ static bool has_layout_block(const Ast *ast)
   return false;
 }
 
-bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d)
+static bool has_no_value(Sema *s, const ModuleInstance *m, const Decl *d)
 {
-  if (d->kind != DECL_PARAM || d->state != DECL_UNRESOLVED || node_var_decl(d->node)->init)
+  if (d->kind != DECL_PARAM || node_var_decl(d->node)->init)
     return false;
   return pool_is_none(m->params) || pool_is_none(pool_field(s->pool, m->params, d->name));
 }
 
+bool sema_param_is_open(Sema *s, const ModuleInstance *m, const Decl *d)
+{
+  return d->state == DECL_UNRESOLVED && has_no_value(s, m, d);
+}
+
 void sema_note_command_line(Sema *s, const ModuleInstance *m, const Decl *d)
 {
-  const char *values = arena_printf(s->arena, "%s:VALUE", sema_text(s, d->name));
+  const char *values = "";
   for (size_t i = 0; i < arrlenu(m->decls); i++)
-    if (&m->decls[i] != d && sema_param_is_open(s, m, &m->decls[i]))
-      values = arena_printf(s->arena, "%s,%s:VALUE", values, sema_text(s, m->decls[i].name));
+    if (&m->decls[i] == d || has_no_value(s, m, &m->decls[i]))
+      values = arena_printf(s->arena, "%s%s%s:VALUE", values, *values ? "," : "",
+                            sema_text(s, m->decls[i].name));
   diag_bind_with_params(s->diags, d->name_span, values);
 }
 
