@@ -77,6 +77,8 @@ def test_lines_conditions_and_the_end(folder, dap):
     assert ends(dap) == 0
     said = [dap.event("output") for _ in range(dap.count("output"))]
     assert any(part["category"] == "stdout" and '"cycles"' in part["output"] for part in said)
+    last, = [part["output"] for part in said if part["category"] == "console"]
+    assert re.fullmatch(r"the run is over: \d+ cycles, exit code 0\n", last)
 
 
 def test_hits_and_messages(plain, dap):
@@ -532,6 +534,23 @@ runner.launch("main", np.int16(2), nonblock=False)
 runner.stop()
 print("host done")
 """
+
+
+def test_a_client_may_launch_what_waits_for_it(plain):
+    """As an editor does that has started the program: when it ends its session, the run ends, too."""
+    ran = subprocess.Popen([harness.tool("wse-emu"), str(plain / "p.bin"), "--dap=0", ALL, "--stats"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    port = int(re.search(r"port (\d+)", ran.stderr.readline()).group(1))
+    with Dap(port) as dap:
+        dap.ask("initialize", adapterID="csl")
+        dap.ask("launch")
+        dap.event("initialized")
+        functions(dap, "scale")
+        dap.go()
+        dap.stopped()
+        dap.ask("disconnect", terminateDebuggee=True)
+    out, err = ran.communicate(timeout=60)
+    assert ran.returncode == 0 and json.loads(out)["partial"], err
 
 
 def test_a_host_script_waits_for_the_client(plain):

@@ -304,6 +304,8 @@ def test_the_page_in_a_browser(tmp_path):
         assert seen["stats"][name] == [stats[name], f"{stats[name]:,}"]
     assert seen["totals"]["links"] == stats["wavelet_hops"]
     assert seen["totals"]["waits"] == sum(stats["stalls"].values())
+    assert seen["shades"] == {"vscode-dark": "dark", "vscode-high-contrast": "dark",
+                              "vscode-light": "light", "null": "light"}
 
 
 LONG = "that_a_script_has_made_" + 5 * "of_many_" + "words"

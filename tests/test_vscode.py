@@ -34,7 +34,8 @@ def driven(folder, settings, path=None):
 
 def test_the_extension_from_start_to_end(tmp_path):
     """Messages and answers of the server that the settings name; commands; the debugger."""
-    seen = driven(tmp_path, {"csl.server": harness.tool("csl-ls"), "csl.debugger": "/d/wse-dbg",
+    seen = driven(tmp_path, {"csl.server": harness.tool("csl-ls"),
+                             "csl.debugger": harness.tool("wse-dbg"),
                              "csl.compiler": "/c/cslc", "csl.emulator": "/e/wse-emu",
                              "csl.runArguments": ["--launch=main"]})
     assert [4, "'nothing' is not declared", "cslc"] in seen["messages"]
@@ -42,12 +43,17 @@ def test_the_extension_from_start_to_end(tmp_path):
     assert {"CompletionItem", "Definition", "DocumentFormattingEdit", "Hover", "InlayHints", "Rename",
             "SignatureHelp", "DocumentSemanticTokens"} <= set(seen["providers"])
     assert seen["commands"] == ["csl.run", "csl.showReport"]
-    assert seen["launch"] == ["program", "/d/wse-dbg", ["--dap"]] and seen["attach"] == ["server", 7]
+    assert seen["launch"] == ["program", str(harness.tool("wse-dbg")), ["--dap"]]
+    assert seen["attach"] == ["server", 7]
     (command, options), = seen["task"]
     assert command == ("/c/cslc layout.csl -o out && /e/wse-emu out --profile=profile.json "
                        "--report=report.html --launch=main")
     assert options == {"cwd": str(tmp_path)}
-    assert seen["subscriptions"] == 4
+    assert (seen["given"]["program"], seen["given"]["cwd"]) == ("p", "/a/folder")
+    assert seen["edited"] == {
+        "answer": "hello", "request": "launch", "terminated": 0,
+        "command": "/c/cslc layout.csl -o out && /e/wse-emu out --dap=N --launch=main"}
+    assert seen["early"] == ["debug"] and seen["failed"]
 
 
 def test_without_settings_the_programs_come_from_the_path(tmp_path):
@@ -58,7 +64,8 @@ def test_without_settings_the_programs_come_from_the_path(tmp_path):
     assert any("nothing" in text for _, text, _ in seen["messages"])
 
 
-def test_a_server_that_is_missing_is_an_error(tmp_path):
-    ran = harness.run(["node", FOLDER / "drive.js", EXTENSION, tmp_path,
-                       json.dumps({"csl.server": "/nowhere/csl-ls"})], expect=1)
-    assert "/nowhere/csl-ls" in ran.err
+@pytest.mark.parametrize("setting, message", [
+    ("csl-ls", "csl-ls is not on the PATH. Install the toolchain, or set csl.server to its path."),
+    ("/nowhere/csl-ls", "there is no program /nowhere/csl-ls. Correct csl.server.")])
+def test_a_server_that_is_missing(tmp_path, setting, message):
+    assert driven(tmp_path, {"csl.server": setting}, "/usr/bin:/bin")["shown"] == [f"CSL: {message}"]

@@ -1,28 +1,18 @@
-// Starts csl-ls for files of CSL, and wse-dbg for debug sessions of the type csl; runs programs and
-// shows their reports.
+// Starts csl-ls for files of CSL, and debug sessions of the type csl; runs programs and shows their
+// reports.
 const fs = require("fs");
 const path = require("path");
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
+const { Debugger } = require("./debug");
 const { programOf, REPORT } = require("./run");
+const { findTool, setting } = require("./tools");
 
 let client;
-
-function setting(name) {
-  return vscode.workspace.getConfiguration("csl").get(name);
-}
-
-// A run that waits has a port; any other one is started.
-const debuggers = {
-  createDebugAdapterDescriptor({ configuration }) {
-    return configuration.request === "attach"
-      ? new vscode.DebugAdapterServer(configuration.port)
-      : new vscode.DebugAdapterExecutable(setting("debugger"), ["--dap"]);
-  },
-};
+const panels = new Map();        // of reports, by file
 
 // The program of the file in the editor; undefined, with a message, if there is none.
-function currentProgram() {
+function currentProgram(options) {
   const file = vscode.window.activeTextEditor?.document.fileName;
   const tools = {
     compiler: setting("compiler"),
@@ -30,7 +20,7 @@ function currentProgram() {
     runArguments: setting("runArguments"),
   };
   try {
-    const program = file && programOf(file, tools);
+    const program = file && programOf(file, tools, options);
     if (program) return program;
     vscode.window.showErrorMessage(
       "CSL: no csl.json, commands.sh or layout.csl in the folder of this file or four above it.");
@@ -40,13 +30,28 @@ function currentProgram() {
   return undefined;
 }
 
-async function runProgram() {
-  const program = currentProgram();
-  if (!program) return;
+// The emulator gets `options`, or else those for the profile and the report.
+async function startTask(options) {
+  const program = currentProgram(options);
+  if (!program) return undefined;
   await vscode.workspace.saveAll(false);
   const execution = new vscode.ShellExecution(program.command, { cwd: program.folder });
-  await vscode.tasks.executeTask(new vscode.Task(
-    { type: "shell" }, vscode.TaskScope.Workspace, "run", "CSL", execution, "$csl"));
+  return vscode.tasks.executeTask(new vscode.Task(
+    { type: "shell" }, vscode.TaskScope.Workspace, options ? "debug" : "run", "CSL", execution,
+    "$csl"));
+}
+
+// ---- reports ------------------------------------------------------------------------------------
+
+function loadReport(file) {
+  panels.get(file).webview.html = fs.readFileSync(file, "utf8");
+}
+
+function openPanel(file) {
+  const panel = vscode.window.createWebviewPanel("csl.report", "CSL report",
+    vscode.ViewColumn.Beside, { enableScripts: true, retainContextWhenHidden: true });
+  panel.onDidDispose(() => panels.delete(file));
+  panels.set(file, panel);
 }
 
 function showReport() {
@@ -57,9 +62,28 @@ function showReport() {
     vscode.window.showErrorMessage(`CSL: ${file} is missing; "CSL: Compile and Run" writes it.`);
     return;
   }
-  const panel = vscode.window.createWebviewPanel(
-    "csl.report", "CSL report", vscode.ViewColumn.Beside, { enableScripts: true });
-  panel.webview.html = fs.readFileSync(file, "utf8");
+  if (panels.has(file)) panels.get(file).reveal();
+  else openPanel(file);
+  loadReport(file);
+}
+
+function reloadReports() {
+  for (const file of panels.keys())
+    if (fs.existsSync(file)) loadReport(file);
+}
+
+// ---- the server ---------------------------------------------------------------------------------
+
+async function startServer(watcher) {
+  await client?.stop();
+  client = undefined;
+  const command = await findTool("server");
+  if (!command) return;
+  client = new LanguageClient("csl", "CSL", { command, args: ["--stdio"] }, {
+    documentSelector: [{ scheme: "file", language: "csl" }],
+    synchronize: { fileEvents: watcher },
+  });
+  await client.start();
 }
 
 function activate(context) {
@@ -67,18 +91,18 @@ function activate(context) {
     "**/{*.csl,csl.json,commands*.sh,profile.json}");
   context.subscriptions.push(
     watcher,
-    vscode.debug.registerDebugAdapterDescriptorFactory("csl", debuggers),
-    vscode.commands.registerCommand("csl.run", runProgram),
-    vscode.commands.registerCommand("csl.showReport", showReport));
-  client = new LanguageClient("csl", "CSL", { command: setting("server"), args: ["--stdio"] }, {
-    documentSelector: [{ scheme: "file", language: "csl" }],
-    synchronize: { fileEvents: watcher },
-  });
-  return client.start();
+    ...new Debugger(startTask).register(),
+    vscode.commands.registerCommand("csl.run", () => startTask()),
+    vscode.commands.registerCommand("csl.showReport", showReport),
+    vscode.tasks.onDidEndTaskProcess(({ execution }) =>
+      execution.task.source === "CSL" && reloadReports()),
+    vscode.workspace.onDidChangeConfiguration((change) =>
+      change.affectsConfiguration("csl.server") && startServer(watcher)));
+  return startServer(watcher);
 }
 
 function deactivate() {
-  return client && client.stop();
+  return client?.stop();
 }
 
 module.exports = { activate, deactivate };

@@ -594,8 +594,11 @@ void dap_finish(DapServer *s, Timeline *timeline, DapEnd end, const char *text, 
   s->end = end;
   set_stop_text(s, end == DAP_DONE ? NULL : text);
   fflush(s->output);
-  if (timeline && !s->quit && !s->detached)
+  if (timeline && !s->quit && !s->detached) {
     timeline_end(timeline);
+    fprintf(s->messages, "the run is over: %" PRIu64 " cycles, exit code %d\n",
+            timeline_present(timeline), exit_code);
+  }
   wire_mode(s->wire, WIRE_STANDS, NULL);    /* the timeline may go before the server does */
   fflush(s->output);
   send_event(s, "exited", json_pack("{s:i}", "exitCode", exit_code));

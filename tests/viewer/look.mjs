@@ -191,6 +191,19 @@ async function menuFits(page) {
   return box.x >= 0 && box.x + box.width <= width;
 }
 
+// The shades that the page has in an editor, whose theme comes before that of the system.
+async function shadesInEditor(page) {
+  const shades = {};
+  for (const kind of ["vscode-dark", "vscode-high-contrast", "vscode-light", null]) {
+    await page.evaluate((value) => value
+      ? document.body.setAttribute("data-vscode-theme-kind", value)
+      : document.body.removeAttribute("data-vscode-theme-kind"), kind);
+    await page.waitForTimeout(30);
+    shades[kind] = await page.getAttribute("#viewer", "data-shade");
+  }
+  return shades;
+}
+
 const watch = { loads: [], errors: [], fetched: [] };
 const result = { axe: [], wide: [], untidy: [], empty: [] };
 for (const [width, height] of WIDTHS)
@@ -219,6 +232,7 @@ for (const [width, height] of WIDTHS)
       result.time = await chosenTime(page);
       result.empty.push(...await emptyTables(page));
       result.frames = await panFrames(page);
+      result.shades = await shadesInEditor(page);
     }
     await page.close();
   }

@@ -2,9 +2,11 @@
 // with VS Code's client library and the programs themselves:
 //   node drive.js EXTENSION FOLDER SETTINGS_JSON
 // It opens FOLDER/pe.csl, waits for the messages of the language server, asks what the extension has
-// registered, and prints all of it as JSON.
+// registered, and prints all of it as JSON.  Without a server, it prints what the extension shows.
 const fs = require("fs");
+const net = require("net");
 const path = require("path");
+const { once } = require("events");
 const Module = require("module");
 const { ModuleMocker } = require("jest-mock");
 const { createVSCodeMock } = require("jest-mock-vscode");
@@ -69,11 +71,21 @@ override(vscode.window, {
 for (const name in vscode.window)
   if (/^onDid/.test(name)) override(vscode.window, { [name]: silent });
 
-const commands = {}, providers = {}, factories = {}, tasks = [];
+const commands = {}, providers = {}, factories = {}, configurations = {}, tasks = [], ended = [];
+const terminated = [], left = [], executions = [];
 vscode.commands.registerCommand = (name, run) => (commands[name] = run, nothing);
 vscode.debug.registerDebugAdapterDescriptorFactory = (type, factory) =>
   (factories[type] = factory, nothing);
-vscode.tasks.executeTask = async (task) => { tasks.push(task); };
+vscode.debug.registerDebugConfigurationProvider = (type, provider) =>
+  (configurations[type] = provider, nothing);
+vscode.debug.onDidTerminateDebugSession = (listener) => (left.push(listener), nothing);
+vscode.tasks.executeTask = async (task) => {
+  tasks.push(task);
+  executions.push({ task: { source: task.args[3] },
+                    terminate() { terminated.push(task.args[2]); } });
+  return executions.at(-1);
+};
+vscode.tasks.onDidEndTaskProcess = (listener) => (ended.push(listener), nothing);
 let said, told = new Promise((resolve) => { said = resolve; });
 vscode.languages.createDiagnosticCollection = () => ({
   set: (uri, messages) => said(messages), delete() {}, clear() {}, dispose() {},
@@ -96,9 +108,49 @@ Module._load = (name, parent, ...rest) => {
   return load(name, parent, ...rest);
 };
 
-function descriptor(configuration) {
-  const made = factories.csl.createDebugAdapterDescriptor({ type: "csl", configuration });
+async function descriptor(configuration) {
+  const made = await factories.csl.createDebugAdapterDescriptor({ type: "csl", configuration });
   return [made instanceof vscode.DebugAdapterServer ? "server" : "program", ...made.args];
+}
+
+async function resolve(configuration) {
+  const folder = { uri: vscode.Uri.file("/a/folder") };
+  const whole = configurations.csl.resolveDebugConfiguration(folder, configuration);
+  return configurations.csl.resolveDebugConfigurationWithSubstitutedVariables(folder, whole);
+}
+
+// F5 without launch.json: VS Code connects at once, the program listens later.
+async function debugEditor() {
+  const configuration = await resolve({});
+  const [command] = tasks.at(-1).args[4].args;
+  const client = net.connect(configuration.port, "127.0.0.1");
+  client.write("hello");
+  await new Promise((later) => setTimeout(later, 150));
+  const program = net.createServer((socket) => socket.pipe(socket));
+  program.listen(Number(/--dap=(\d+)/.exec(command)[1]), "127.0.0.1");
+  const [answer] = await once(client, "data");
+  client.destroy();
+  program.close();
+  left.forEach((listener) => listener({ configuration }));
+  return { answer: String(answer), request: configuration.request, terminated: terminated.length,
+           command: command.replace(/--dap=\d+/, "--dap=N") };
+}
+
+// The user gives up while the program is being compiled.
+async function leaveEarly() {
+  const configuration = await resolve({ type: "csl", request: "launch", name: "x", args: ["-v"] });
+  left.forEach((listener) => listener({ configuration }));
+  return terminated;
+}
+
+// The compiler finds an error.
+async function failToCompile() {
+  const configuration = await resolve({});
+  const client = net.connect(configuration.port, "127.0.0.1").resume();
+  await once(client, "connect");
+  ended.forEach((listener) => listener({ execution: executions.at(-1) }));
+  await once(client, "close");
+  return true;
 }
 
 async function main() {
@@ -107,6 +159,7 @@ async function main() {
   const main = require(extension);
   const context = { subscriptions: [] };
   await main.activate(context);
+  if (shown.some((text) => text.includes("csl.server"))) return console.log(JSON.stringify({ shown }));
   const messages = await told;
   const token = new vscode.CancellationTokenSource().token;
   const text = document.getText(), at = text.indexOf("total +=");
@@ -117,8 +170,11 @@ async function main() {
     messages: messages.map((m) => [m.range.start.line + 1, m.message, m.source]),
     hover: [hover.args[0]].flat().map((part) => part.value).join("\n"),
     providers: Object.keys(providers).sort(), commands: Object.keys(commands).sort(),
-    launch: descriptor({ request: "launch" }), attach: descriptor({ request: "attach", port: 7 }),
-    task: tasks.map((t) => t.args[4].args), subscriptions: context.subscriptions.length, shown,
+    launch: await descriptor({ request: "launch" }),
+    attach: await descriptor({ request: "attach", port: 7 }),
+    task: tasks.map((t) => t.args[4].args), given: await resolve({ request: "launch", program: "p" }),
+    edited: await debugEditor(), early: await leaveEarly(), failed: await failToCompile(),
+    subscriptions: context.subscriptions.length, shown,
   };
   await main.deactivate();
   console.log(JSON.stringify(result));

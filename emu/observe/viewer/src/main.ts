@@ -14,6 +14,8 @@ export interface Viewer { close(): void; state: State }
 export interface Options { theme?: "light" | "dark" | "auto" }
 
 const THEMES = ["auto", "light", "dark"] as const;
+// Where a webview of VS Code names the kind of the editor's theme, which need not be the system's.
+const EDITOR_THEME = "data-vscode-theme-kind";
 
 class App {
   readonly state: State;
@@ -31,6 +33,7 @@ class App {
   private readonly layers = element("details", { class: "layers" });
   private current = "";
   private readonly media = matchMedia("(prefers-color-scheme: dark)");
+  private readonly editor = new MutationObserver(() => this.themeChanged());
 
   constructor(private readonly root: HTMLElement, data: RunData, options: Options) {
     const run = data.run, faulty = run.findings[0] ?? run.chains?.[0]?.at(-1);
@@ -69,6 +72,7 @@ class App {
       if (!this.layers.contains(e.target as Node)) this.layers.open = false;
     });
     this.media.addEventListener("change", this.themeChanged);
+    this.editor.observe(document.body, { attributeFilter: [EDITOR_THEME] });
     this.choose(faulty || run.message ? "findings" : "overview", false);
   }
 
@@ -237,7 +241,9 @@ class App {
 
   private get isDark(): boolean {
     const theme = this.root.dataset.theme;
-    return theme === "dark" || (theme !== "light" && this.media.matches);
+    if (theme !== "auto") return theme === "dark";
+    const kind = document.body.getAttribute(EDITOR_THEME);
+    return kind ? /^vscode-(dark|high-contrast)$/.test(kind) : this.media.matches;
   }
 
   private setTheme(theme: typeof THEMES[number]): void {
@@ -257,6 +263,7 @@ class App {
 
   close(): void {
     this.media.removeEventListener("change", this.themeChanged);
+    this.editor.disconnect();
     this.strip.close();
     this.tile.close();
     this.map.surface.close();
