@@ -48,14 +48,16 @@ def apply(text, edits):
 
 
 class Client:
-    def __init__(self, timeout=30, initialize=True):
+    def __init__(self, timeout=30, initialize=True, capabilities=None):
         self.timeout, self.number, self.published, self.answers = timeout, 0, {}, {}
+        self.asked = []          # what the server has asked of the client
         self.process = subprocess.Popen([harness.tool("csl-ls"), "--stdio"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.inbox = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         if initialize:
-            self.capabilities = self.request("initialize", {"capabilities": {}})["capabilities"]
+            self.capabilities = self.request("initialize", {"capabilities": capabilities or {}})[
+                "capabilities"]
             self.notify("initialized", {})
 
     def __enter__(self):
@@ -102,9 +104,19 @@ class Client:
         if message.get("method") == "textDocument/publishDiagnostics":
             params = message["params"]
             self.published[path_of(params["uri"])] = (params.get("version"), params["diagnostics"])
+        elif "method" in message:
+            self.asked.append(message)
+            self.send({"id": message["id"], "result": None})
         else:
             self.answers[str(message["id"])] = message
         return message
+
+    def wait_asked(self, method):
+        """The parameters of the next request of the server with this method."""
+        while not any(message["method"] == method for message in self.asked):
+            self.take()
+        at = next(i for i, message in enumerate(self.asked) if message["method"] == method)
+        return self.asked.pop(at).get("params")
 
     def request_raw(self, method, params):
         self.number += 1

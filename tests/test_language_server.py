@@ -892,6 +892,62 @@ def test_the_project_names_the_profile(client, profiled):
     assert cycle_hints(client, doc)
 
 
+ABLE = {"workspace": {"inlayHint": {"refreshSupport": True},
+                      "semanticTokens": {"refreshSupport": True},
+                      "didChangeWatchedFiles": {"dynamicRegistration": True}}}
+
+
+def changed(client, path):
+    client.notify("workspace/didChangeWatchedFiles",
+                  {"changes": [{"uri": path.as_uri(), "type": 2}]})
+
+
+def test_cycles_are_shown_as_soon_as_there_are_any(profiled):
+    """The server asks the client to watch files, and to ask for hints again."""
+    profile = profiled / "profile.json"
+    kept = profile.read_text()
+    profile.unlink()
+    with Client(capabilities=ABLE) as client:
+        watched, = client.wait_asked("client/registerCapability")["registrations"]
+        assert watched["method"] == "workspace/didChangeWatchedFiles"
+        doc = client.open(profiled / "work.csl")
+        client.wait_asked("workspace/inlayHint/refresh")
+        client.wait_asked("workspace/semanticTokens/refresh")
+        assert not cycle_hints(client, doc)
+        changed(client, profiled / "out.json")            # of no concern
+        client.change(doc, WORK + "\n")
+        client.wait(doc)
+        client.change(doc, WORK)
+        assert not cycle_hints(client, doc) and client.asked == []
+        profile.write_text(kept)
+        changed(client, profile)
+        client.wait_asked("workspace/inlayHint/refresh")
+        assert cycle_hints(client, doc)
+
+
+def test_another_open_file_gets_new_hints(profiled):
+    """The value of a parameter is in the layout."""
+    (profiled / "work.csl").write_text("param n: u16;\n" + WORK.replace("u16 = 0", "u16 = n"))
+    layout = (profiled / "layout.csl").read_text().replace('"work.csl", .{}', '"work.csl", .{ .n = 3 }')
+    (profiled / "layout.csl").write_text(layout)
+    with Client(capabilities=ABLE) as client:
+        work, main = client.open(profiled / "work.csl"), client.open(profiled / "layout.csl")
+        client.wait(main)
+        client.asked.clear()
+        client.change(main, layout.replace(".n = 3", ".n = 5"))
+        client.wait_asked("workspace/inlayHint/refresh")
+        everything = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+        assert [h["label"] for h in client.ask("inlayHint", work, range=everything)] == ["= 5"]
+
+
+def test_a_client_that_is_not_able_is_asked_nothing(client, profiled):
+    doc = client.open(profiled / "work.csl")
+    client.wait(doc)
+    changed(client, profiled / "profile.json")
+    client.wait(doc)
+    assert cycle_hints(client, doc) and client.asked == []
+
+
 # ---- bad input ----------------------------------------------------------------------------------
 
 def test_mistakes_of_the_protocol(client, project):

@@ -74,31 +74,27 @@ function reloadReports() {
 
 // ---- the server ---------------------------------------------------------------------------------
 
-async function startServer(watcher) {
+async function startServer() {
   await client?.stop();
   client = undefined;
   const command = await findTool("server");
   if (!command) return;
   client = new LanguageClient("csl", "CSL", { command, args: ["--stdio"] }, {
     documentSelector: [{ scheme: "file", language: "csl" }],
-    synchronize: { fileEvents: watcher },
   });
   await client.start();
 }
 
 function activate(context) {
-  const watcher = vscode.workspace.createFileSystemWatcher(
-    "**/{*.csl,csl.json,commands*.sh,profile.json}");
   context.subscriptions.push(
-    watcher,
     ...new Debugger(startTask).register(),
     vscode.commands.registerCommand("csl.run", () => startTask()),
     vscode.commands.registerCommand("csl.showReport", showReport),
     vscode.tasks.onDidEndTaskProcess(({ execution }) =>
       execution.task.source === "CSL" && reloadReports()),
     vscode.workspace.onDidChangeConfiguration((change) =>
-      change.affectsConfiguration("csl.server") && startServer(watcher)));
-  return startServer(watcher);
+      change.affectsConfiguration("csl.server") && startServer()));
+  return startServer();
 }
 
 function deactivate() {

@@ -1,7 +1,7 @@
 /* csl-ls: a language server over the compiler's own front end.
  *
  * Reading order: text.c, facts.c, names.c, project.c, profile.c, unused.c, analysis.c, answer_*.c,
- * serve.c, server.c, csl_ls_main.c.
+ * serve.c, client.c, server.c, csl_ls_main.c.
  *
  * The server itself only keeps the texts of open files and speaks the protocol. For each program it
  * forks a process that checks the program once, sends its messages, and then answers questions
@@ -157,6 +157,8 @@ json_t *analysis_messages(LspAnalysis *a, const char *path);
 typedef struct { uint32_t line; uint64_t cycles; } LineCycles;   /* over all tiles */
 /* The lines of the file that took cycles; stb_ds. `all`: the cycles of all files. */
 LineCycles *profile_of_file(const LspAnalysis *a, const char *path, uint64_t *all);
+/* Where the program has it; malloc. */
+char *profile_path(const ProgramCall *call);
 /* "136 cycles, 42.0 %" */
 const char *profile_text(Arena *arena, uint64_t cycles, uint64_t all);
 
@@ -225,6 +227,33 @@ json_t *analysis_answer(LspAnalysis *a, const json_t *request);
  * there are no more; does not return. */
 void analysis_serve(const ProgramCall *call, const SourceOverlay *overlays, const char *stdlib,
                     int in, int out);
+
+/* ---- client.c: messages to the client and from it -------------------------------------------- */
+
+/* Errors of JSON-RPC and of the protocol. */
+typedef enum {
+  ERROR_PARSE = -32700, ERROR_REQUEST = -32600, ERROR_METHOD = -32601,
+  ERROR_NOT_INITIALISED = -32002, ERROR_FAILED = -32803,
+} ClientError;
+typedef struct {
+  int in, out;
+  char *input;             /* stb_ds: what came and is no whole message yet */
+  bool is_gone;
+  bool refreshes_hints, refreshes_tokens, watches_files;      /* if it is asked to */
+  unsigned n_requests;
+} Client;
+void client_send_result(Client *client, const json_t *id, json_t *result);      /* NULL: null */
+void client_send_error(Client *client, const json_t *id, ClientError code, const char *text);
+void client_notify(Client *client, const char *method, json_t *params);
+/* From the parameters of `initialize`. */
+void client_read_abilities(Client *client, const json_t *initialize);
+/* Asks the client to ask again for what it shows beside texts. */
+void client_refresh(Client *client);
+/* Asks the client to say when files change. */
+void client_watch_files(Client *client);
+typedef void ClientMessage(void *context, const char *text, size_t length);
+/* Reads what is there, and calls `take` for each message that is whole. */
+void client_take_input(Client *client, ClientMessage *take, void *context);
 
 /* ---- server.c: the protocol ---------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static char *profile_path(const ProgramCall *call)
+char *profile_path(const ProgramCall *call)
 {
   return path_resolved(call->folder, call->profile ? call->profile : "profile.json");
 }

@@ -13,10 +13,6 @@
 
 enum { ANSWER_SECONDS = 20, READ_BYTES = 1 << 16 };
 
-/* Errors of JSON-RPC and of the protocol. */
-enum { ERROR_PARSE = -32700, ERROR_REQUEST = -32600, ERROR_METHOD = -32601,
-       ERROR_NOT_INITIALISED = -32002, ERROR_FAILED = -32803 };
-
 typedef struct { char *path, *uri, *text; json_int_t version; } Document;
 
 typedef struct {
@@ -27,53 +23,20 @@ typedef struct {
   char *input;             /* stb_ds: what came and is no whole line yet */
   bool has_result;         /* of this child */
   bool fails_early;        /* in its layout: the code of its tiles is not checked */
+  bool is_news;            /* its result changes what the client shows beside texts */
   char **files;            /* stb_ds: that it has read, now or before */
   json_t *messages;        /* by path */
 } ServedProgram;
 
 typedef struct {
-  int in, out;
+  Client client;
   const char *stdlib;
-  char *input;             /* stb_ds */
   Document *documents;     /* stb_ds */
   ServedProgram **programs;      /* stb_ds */
   json_t *published;       /* messages that the client has, by path */
   json_t *held;            /* paths whose messages wait for the result of a program */
   bool is_initialised, is_shut_down, is_done;
 } Server;
-
-/* ---- out ------------------------------------------------------------------------------------ */
-
-static void send_message(Server *s, json_t *message)
-{
-  json_object_set_new(message, "jsonrpc", json_string("2.0"));
-  char *text = json_dumps(message, JSON_COMPACT);
-  json_decref(message);
-  if (!text)
-    ICE("a message is no JSON");
-  s->is_done |= !frame_write(s->out, text);
-  free(text);
-}
-
-static void send_result(Server *s, const json_t *id, json_t *result)
-{
-  json_t *message = json_pack("{s:o}", "result", result ? result : json_null());
-  json_object_set(message, "id", (json_t *)(uintptr_t)id);
-  send_message(s, message);
-}
-
-static void send_error(Server *s, const json_t *id, int code, const char *text)
-{
-  json_t *message = json_pack("{s:{s:i,s:o}}", "error", "code", code, "message",
-                              base_json_text(text));
-  json_object_set_new(message, "id", id ? json_deep_copy(id) : json_null());
-  send_message(s, message);
-}
-
-static void send_notification(Server *s, const char *method, json_t *params)
-{
-  send_message(s, json_pack("{s:s,s:o}", "method", method, "params", params));
-}
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
@@ -114,10 +77,10 @@ static void enter_child(const Server *s)
   int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
-  if (s->in > STDERR_FILENO)
-    close(s->in);
-  if (s->out > STDERR_FILENO)
-    close(s->out);
+  if (s->client.in > STDERR_FILENO)
+    close(s->client.in);
+  if (s->client.out > STDERR_FILENO)
+    close(s->client.out);
   for (size_t i = 0; i < arrlenu(s->programs); i++)
     if (s->programs[i]->child > 0) {
       close(s->programs[i]->to);
@@ -175,6 +138,7 @@ static void add_program(Server *s, ProgramCall call, bool is_alone)
   p->call = call;
   p->is_alone = is_alone;
   p->messages = json_object();
+  p->is_news = true;
   arrput(s->programs, p);
   start_child(s, p);
 }
@@ -250,7 +214,7 @@ static void publish_file(Server *s, const char *path)
   if (d)
     json_object_set_new(params, "version", json_integer(d->version));
   json_object_set_new(s->published, path, messages);
-  send_notification(s, "textDocument/publishDiagnostics", params);
+  client_notify(&s->client, "textDocument/publishDiagnostics", params);
   free(uri);
 }
 
@@ -346,6 +310,9 @@ static void take_result(Server *s, ServedProgram *p, const json_t *result)
   p->fails_early = has_main_error(p);
   settle_alone(s);
   publish(s, p);
+  if (p->is_news)
+    client_refresh(&s->client);
+  p->is_news = false;
 }
 
 /* The child is gone before its result: the main file says so. */
@@ -665,7 +632,7 @@ static json_t *search_workspace(Server *s, json_t *params)
 static void answer_request(Server *s, const char *method, const json_t *id, json_t *params)
 {
   if (strcmp(method, "workspace/symbol") == 0) {
-    send_result(s, id, search_workspace(s, params));
+    client_send_result(&s->client, id, search_workspace(s, params));
     return;
   }
   char *path = document_path(params);
@@ -675,10 +642,10 @@ static void answer_request(Server *s, const char *method, const json_t *id, json
                                          : ask_program(s, p, method, params, path);
   const char *error = json_string_value(json_object_get(result, "error"));
   if (error) {
-    send_error(s, id, ERROR_FAILED, error);
+    client_send_error(&s->client, id, ERROR_FAILED, error);
     json_decref(result);
   } else {
-    send_result(s, id, result);
+    client_send_result(&s->client, id, result);
   }
   free(path);
 }
@@ -687,29 +654,34 @@ static void take_request(Server *s, const char *method, const json_t *id, json_t
 {
   if (strcmp(method, "initialize") == 0) {
     s->is_initialised = true;
-    send_result(s, id, capabilities());
+    client_read_abilities(&s->client, params);
+    client_send_result(&s->client, id, capabilities());
   } else if (!s->is_initialised) {
-    send_error(s, id, ERROR_NOT_INITIALISED, "the first request must be 'initialize'");
+    client_send_error(&s->client, id, ERROR_NOT_INITIALISED,
+                      "the first request must be 'initialize'");
   } else if (s->is_shut_down) {
-    send_error(s, id, ERROR_REQUEST, "the server has been shut down");
+    client_send_error(&s->client, id, ERROR_REQUEST, "the server has been shut down");
   } else if (strcmp(method, "shutdown") == 0) {
     s->is_shut_down = true;
-    send_result(s, id, NULL);
+    client_send_result(&s->client, id, NULL);
   } else if (is_question(method) || strcmp(method, "workspace/symbol") == 0) {
     answer_request(s, method, id, params);
   } else {
-    send_error(s, id, ERROR_METHOD, "csl-ls does not know this method");
+    client_send_error(&s->client, id, ERROR_METHOD, "csl-ls does not know this method");
   }
 }
 
 /* ---- notifications -------------------------------------------------------------------------- */
 
-/* A child without a result may be about to read the file for the first time. */
+/* A child without a result may be about to read the file for the first time.  About the file itself
+ * the client asks anyway. */
 static void restart_readers(Server *s, const char *path)
 {
   for (size_t i = 0; i < arrlenu(s->programs); i++)
-    if (reads_file(s->programs[i], path) || !s->programs[i]->has_result)
+    if (reads_file(s->programs[i], path) || !s->programs[i]->has_result) {
+      s->programs[i]->is_news |= arrlenu(s->documents) > 1;
       start_child(s, s->programs[i]);
+    }
 }
 
 /* What is wrong in a csl.json, if the client does not have these messages already. */
@@ -720,7 +692,7 @@ static void publish_project(Server *s, const char *path, json_t *messages)
     return;
   char *uri = path_uri(path);
   json_object_set(s->published, path, messages);
-  send_notification(s, "textDocument/publishDiagnostics",
+  client_notify(&s->client, "textDocument/publishDiagnostics",
                     json_pack("{s:o,s:O}", "uri", base_json_text(uri), "diagnostics", messages));
   free(uri);
 }
@@ -804,12 +776,48 @@ static void reload(Server *s)
     find_programs(s, s->documents[i].path);
 }
 
+static bool is_profile(const Server *s, const char *path)
+{
+  bool found = false;
+  for (size_t i = 0; i < arrlenu(s->programs) && !found; i++) {
+    char *profile = profile_path(&s->programs[i]->call);
+    found = strcmp(profile, path) == 0;
+    free(profile);
+  }
+  return found;
+}
+
+/* The client also watches files that no program is made of. */
+static bool concerns_programs(const Server *s, const json_t *change)
+{
+  char *path = uri_path(json_string_value(json_object_get(change, "uri")));
+  char *real = path ? path_resolved("/", path) : NULL;
+  bool is_json = real && file_has_ending(real, ".json");
+  bool concerns = !is_json || file_is_named(real, "csl.json") || is_profile(s, real);
+  free(real);
+  free(path);
+  return concerns;
+}
+
+static void take_changes(Server *s, const json_t *changes)
+{
+  json_t *change;
+  size_t i;
+  bool concerns = json_array_size(changes) == 0;
+  json_array_foreach(changes, i, change)
+    concerns = concerns || concerns_programs(s, change);
+  if (concerns)
+    reload(s);
+}
+
 static void take_notification(Server *s, const char *method, const json_t *params)
 {
   if (strcmp(method, "exit") == 0)
     s->is_done = true;
   else if (!s->is_initialised)
     return;
+  else if (strcmp(method, "initialized") == 0)
+    client_watch_files(&s->client);
   else if (strcmp(method, "textDocument/didOpen") == 0)
     open_document(s, params);
   else if (strcmp(method, "textDocument/didChange") == 0)
@@ -817,16 +825,17 @@ static void take_notification(Server *s, const char *method, const json_t *param
   else if (strcmp(method, "textDocument/didClose") == 0)
     close_document(s, params);
   else if (strcmp(method, "workspace/didChangeWatchedFiles") == 0)
-    reload(s);
+    take_changes(s, json_object_get(params, "changes"));
 }
 
 /* ---- in ------------------------------------------------------------------------------------- */
 
-static void take_message(Server *s, const char *text, size_t length)
+static void take_message(void *context, const char *text, size_t length)
 {
+  Server *s = context;
   json_t *message = json_loadb(text, length, 0, NULL);
   if (!message) {
-    send_error(s, NULL, ERROR_PARSE, "the message is no JSON");
+    client_send_error(&s->client, NULL, ERROR_PARSE, "the message is no JSON");
     return;
   }
   const char *method = json_string_value(json_object_get(message, "method"));
@@ -837,36 +846,14 @@ static void take_message(Server *s, const char *text, size_t length)
   else if (method)
     take_notification(s, method, params);
   else if (!json_object_get(message, "result") && !json_object_get(message, "error"))
-    send_error(s, id, ERROR_REQUEST, "the message has no method");
+    client_send_error(&s->client, id, ERROR_REQUEST, "the message has no method");
   json_decref(message);
-}
-
-static void take_input(Server *s)
-{
-  char bytes[READ_BYTES];
-  ssize_t n = read(s->in, bytes, sizeof bytes);
-  if (n <= 0) {
-    s->is_done |= n == 0 || errno != EINTR;
-    return;
-  }
-  memcpy(arraddnptr(s->input, n), bytes, (size_t)n);
-  for (size_t header; !s->is_done;) {
-    long long length = frame_length(s->input, arrlenu(s->input), &header);
-    if (length == FRAME_WRONG) {
-      send_error(s, NULL, ERROR_PARSE, "the header has no Content-Length");
-      s->is_done = true;       /* where the next message starts is not known */
-    }
-    if (length < 0 || arrlenu(s->input) < header + (size_t)length)
-      return;
-    take_message(s, s->input + header, (size_t)length);
-    arrdeln(s->input, 0, header + (size_t)length);
-  }
 }
 
 static void wait_for_events(Server *s)
 {
   struct pollfd *fds = NULL;
-  struct pollfd input = {.fd = s->in, .events = POLLIN};
+  struct pollfd input = {.fd = s->client.in, .events = POLLIN};
   arrput(fds, input);
   for (size_t i = 0; i < arrlenu(s->programs); i++) {
     const ServedProgram *p = s->programs[i];
@@ -881,7 +868,7 @@ static void wait_for_events(Server *s)
           break;
         }
     if (fds[0].revents)
-      take_input(s);
+      client_take_input(&s->client, take_message, s);
   }
   arrfree(fds);
 }
@@ -889,9 +876,9 @@ static void wait_for_events(Server *s)
 int server_run(int in, int out, const char *stdlib)
 {
   signal(SIGPIPE, SIG_IGN);
-  Server s = {.in = in, .out = out, .stdlib = stdlib, .published = json_object(),
+  Server s = {.client = {.in = in, .out = out}, .stdlib = stdlib, .published = json_object(),
               .held = json_object()};
-  while (!s.is_done)
+  while (!s.is_done && !s.client.is_gone)
     wait_for_events(&s);
   while (arrlenu(s.programs) > 0)
     remove_program(&s, arrlenu(s.programs) - 1);
@@ -899,7 +886,7 @@ int server_run(int in, int out, const char *stdlib)
     free_document(&s.documents[i]);
   arrfree(s.documents);
   arrfree(s.programs);
-  arrfree(s.input);
+  arrfree(s.client.input);
   json_decref(s.published);
   json_decref(s.held);
   return s.is_shut_down ? EXIT_SUCCESS : EXIT_FAILURE;
