@@ -78,7 +78,7 @@ def test_lines_conditions_and_the_end(folder, dap):
     said = [dap.event("output") for _ in range(dap.count("output"))]
     assert any(part["category"] == "stdout" and '"cycles"' in part["output"] for part in said)
     last, = [part["output"] for part in said if part["category"] == "console"]
-    assert re.fullmatch(r"the run is over: \d+ cycles, exit code 0\n", last)
+    assert re.fullmatch(r"the run is over at cycle \d+, exit code 0\n", last)
 
 
 def test_hits_and_messages(plain, dap):
@@ -413,8 +413,8 @@ def test_completions_sources_and_lines(plain, dap):
 
 
 def test_source_is_found_from_where_the_program_lies(tmp_path, dap):
-    """The compiler was called there; an editor starts the debugger anywhere.  Of two files of one
-    name, the breakpoint is in the right one."""
+    """The compiler was called there; an editor starts the debugger anywhere.  The breakpoint is in
+    the right one of two files of one name."""
     home = tmp_path / "home"
     for name in ("one", "two"):
         (home / name).mkdir(parents=True)

@@ -1,6 +1,6 @@
 """The extension for VS Code, run: over a stand-in for the module that VS Code gives extensions, with
-VS Code's client library, csl-ls and this project's programs.  No host of VS Code is in the registries
-of packages; tests/vscode/drive.js says what stands in for it."""
+VS Code's client library, csl-ls and this project's programs.  tests/vscode/drive.js says what stands
+in; tests/claims/vscode.py runs VS Code itself."""
 import json
 import os
 import shutil

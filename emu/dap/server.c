@@ -596,7 +596,7 @@ void dap_finish(DapServer *s, Timeline *timeline, DapEnd end, const char *text, 
   fflush(s->output);
   if (timeline && !s->quit && !s->detached) {
     timeline_end(timeline);
-    fprintf(s->messages, "the run is over: %" PRIu64 " cycles, exit code %d\n",
+    fprintf(s->messages, "the run is over at cycle %" PRIu64 ", exit code %d\n",
             timeline_present(timeline), exit_code);
   }
   wire_mode(s->wire, WIRE_STANDS, NULL);    /* the timeline may go before the server does */
