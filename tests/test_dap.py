@@ -347,6 +347,45 @@ def test_deadlocks(tmp_path, dap):
     assert ends_after_stop(dap) == 3
 
 
+ONE_WAITS = """
+param sends: bool;
+const queue = @get_input_queue(2);
+var n: u16 = 9;
+var taken = @zeros([9]u32);
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = @get_color(3), .extent = 9, .input_queue = queue });
+const taken_dsd = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{9} -> taken[i] });
+task main() void {
+  if (!sends) {
+    @mov32(@set_dsd_length(taken_dsd, n), @set_dsd_length(in, n));
+  }
+}
+comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+"""
+
+
+def test_a_deadlock_shows_a_tile_that_waits(tmp_path):
+    """And its text, also in the console; the first tile has nothing to say."""
+    (tmp_path / "layout.csl").write_text(
+        "layout { @set_rectangle(3, 1); for (@range(u16, 3)) |x| { "
+        '@set_tile_code(x, 0, "pe.csl", .{ .sends = x != 2 }); '
+        "@set_color_config(x, 0, @get_color(3), .{ .routes = .{ .rx = .{WEST}, .tx = .{RAMP} } }); } }")
+    (tmp_path / "pe.csl").write_text(ONE_WAITS)
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    ran = subprocess.Popen([harness.tool("wse-emu"), str(tmp_path / "p.bin"), "--dap=0"],
+                           stderr=subprocess.PIPE, text=True)
+    port = int(re.search(r"port (\d+)", ran.stderr.readline()).group(1))
+    with Dap(port) as dap:
+        dap.ask("initialize", adapterID="csl")
+        dap.ask("launch")
+        dap.event("initialized")
+        dap.go()
+        assert "deadlock" in dap.stopped()["text"] and dap.thread == 3
+        assert dap.place()[0].startswith("main")
+        assert "deadlock" in dap.event("output")["output"]
+        dap.ask("disconnect")
+    assert ran.communicate(timeout=60)[1].startswith("error: deadlock") and ran.returncode == 3
+
+
 def ends_after_stop(dap):
     """The program stands once more where nothing moves any more."""
     dap.ask("continue", threadId=1)

@@ -36,9 +36,10 @@ async function startTask(options) {
   if (!program) return undefined;
   await vscode.workspace.saveAll(false);
   const execution = new vscode.ShellExecution(program.command, { cwd: program.folder });
+  const matchers = client ? [] : ["$csl"];      // the server shows the compiler's messages, too
   return vscode.tasks.executeTask(new vscode.Task(
     { type: "shell" }, vscode.TaskScope.Workspace, options ? "debug" : "run", "CSL", execution,
-    "$csl"));
+    matchers));
 }
 
 // ---- reports ------------------------------------------------------------------------------------

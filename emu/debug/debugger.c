@@ -324,15 +324,35 @@ static void drop_temporary(Debugger *d, unsigned number)
     stops_remove(d, number);
 }
 
+static void select_tile(Debugger *d, uint32_t tile)
+{
+  d->tile = tile;
+  d->frame = 0;
+}
+
+/* Where nothing moves any more, a tile that waits says more than one at rest. */
+static void select_waiting(Debugger *d)
+{
+  DebugFrame frames[MOST_FRAMES];
+  uint32_t tile = 0;
+  if (frames_find(d->timeline, d->tile, frames))
+    return;
+  while (tile < d->program->n_tiles && !frames_find(d->timeline, tile, frames))
+    tile++;
+  if (tile < d->program->n_tiles)
+    select_tile(d, tile);
+}
+
 void debugger_stand(Debugger *d)
 {
   size_t n;
   Engine *engine = timeline_engine(d->timeline);
   const Fault *faults = engine->ops->faults(engine, &n);
-  if (timeline_reason(d->timeline) == STAND_FAULT && n) {
-    d->tile = faults[n - 1].tile;
-    d->frame = 0;
-  }
+  bool is_past = timeline_cycle(d->timeline) < timeline_present(d->timeline);
+  if (timeline_reason(d->timeline) == STAND_FAULT && n)
+    select_tile(d, faults[n - 1].tile);
+  else if (timeline_reason(d->timeline) == STAND_END && !is_past)
+    select_waiting(d);
   drop_temporary(d, d->hit);
   for (size_t i = 0; i < arrlenu(d->others); i++)
     drop_temporary(d, d->others[i].number);

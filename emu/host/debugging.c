@@ -30,12 +30,15 @@ void host_debugger_opened(DapServer *server, const HostSession *session, WseStat
 void host_debugger_finish(DapServer *server, HostSession *session, WseStatus status)
 {
   bool is_stuck = status == WSE_DEADLOCK || status == WSE_CYCLE_LIMIT;
+  const char *text = session_error(session)->message;
   if (!server)
     return;
+  if (status != WSE_OK && !dap_has_quit(server))
+    fputs(text, dap_messages(server));
   dap_finish(server, session_timeline(session),
              status == WSE_FAULT        ? DAP_FAULT
              : is_stuck                 ? DAP_STUCK
              : session_is_core(session) ? DAP_CORE
                                         : DAP_DONE,
-             session_error(session)->message, (int)status);
+             text, (int)status);
 }

@@ -262,8 +262,6 @@ static WseStatus run_for_client(DapServer *server, HostCommand *command)
     return status;
   if (!is_over)
     status = host_carry_out(session, options, options->out);
-  if (status != WSE_OK && !dap_has_quit(server))
-    fputs(session_error(session)->message, dap_messages(server));
   WseStatus written = status == WSE_USAGE ? status
                                           : host_outputs_write(session, options, command->outputs);
   host_debugger_finish(server, session, status);

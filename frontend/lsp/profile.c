@@ -73,5 +73,6 @@ LineCycles *profile_of_file(const LspAnalysis *a, const char *path, uint64_t *al
 const char *profile_text(Arena *arena, uint64_t cycles, uint64_t all)
 {
   double share = all ? 100.0 * (double)cycles / (double)all : 0;
-  return arena_printf(arena, "%llu cycles, %.1f %%", (unsigned long long)cycles, share);
+  return arena_printf(arena, "%llu cycle%s, %.1f %%", (unsigned long long)cycles,
+                      cycles == 1 ? "" : "s", share);
 }
