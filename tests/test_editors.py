@@ -104,23 +104,27 @@ class DebugAdapterServer extends Made {}
 class ShellExecution extends Made {}
 class Task {}
 class LanguageClient { start() { return Promise.resolve(); } stop() {} }
-const panel = { webview: {} };
+const panel = { webview: {}, onDidDispose() {} };
+const asked = [];
 const vscode = {
   DebugAdapterExecutable, DebugAdapterServer, ShellExecution, Task,
   TaskScope: {}, ViewColumn: {},
   commands: { registerCommand(name, run) { commands[name] = run; return {}; } },
-  tasks: { executeTask() {} },
+  tasks: { executeTask() {}, onDidEndTaskProcess: () => ({}) },
   window: { activeTextEditor: { document: { fileName: file } },
             showErrorMessage(text) { made.push(["error", text]); },
             createWebviewPanel() { return panel; } },
   workspace: { getConfiguration: () => ({ get: (name) => settings[name] }),
-               createFileSystemWatcher: () => ({}), saveAll() {} },
-  debug: { registerDebugAdapterDescriptorFactory(type, factory) {
-    for (const configuration of command ? [] : [{ request: "launch", program: "p" },
-                                                { request: "attach", port: 7 }])
-      factory.createDebugAdapterDescriptor({ type, configuration });
-    return {};
-  } },
+               onDidChangeConfiguration: () => ({}), saveAll() {} },
+  debug: {
+    registerDebugAdapterDescriptorFactory(type, factory) {
+      for (const configuration of command ? [] : [{ request: "attach", port: 7 },
+                                                  { request: "launch", program: "p" }])
+        asked.push(factory.createDebugAdapterDescriptor({ type, configuration }));
+      return {};
+    },
+    registerDebugConfigurationProvider: () => ({}), onDidTerminateDebugSession: () => ({}),
+  },
 };
 const Module = require("module");
 const load = Module._load;
@@ -128,6 +132,7 @@ Module._load = (name, ...rest) => name === "vscode" ? vscode
   : name.startsWith("vscode-languageclient") ? { LanguageClient } : load(name, ...rest);
 (async () => {
   await require(process.argv[1]).activate({ subscriptions: [] });
+  await Promise.all(asked);
   if (command) await commands[command]();
   if (panel.webview.html) made.push(["page", panel.webview.html.length]);
   console.log(JSON.stringify(made));
@@ -136,12 +141,14 @@ Module._load = (name, ...rest) => name === "vscode" ? vscode
 
 
 def made_by_the_extension(*arguments):
-    return json.loads(harness.run(["node", "-e", STUB, FOLDER / "extension.js", *arguments]).out)
+    env = {"PATH": f"{harness.bin_dir()}:{os.environ['PATH']}"}
+    return json.loads(harness.run(["node", "-e", STUB, FOLDER / "extension.js", *arguments],
+                                  env=env).out)
 
 
 def test_the_extension_starts_or_finds_the_debugger():
-    assert made_by_the_extension() == [["DebugAdapterExecutable", "wse-dbg", ["--dap"]],
-                                       ["DebugAdapterServer", 7]]
+    assert made_by_the_extension() == [["DebugAdapterServer", 7],
+                                       ["DebugAdapterExecutable", "wse-dbg", ["--dap"]]]
 
 
 LAYOUT = 'param n: i16;\nlayout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl", .{}); ' \
@@ -192,7 +199,8 @@ def test_commands_of_the_extension_are_declared():
     declared = {c["command"] for c in package["contributes"]["commands"]}
     assert declared == set(re.findall(r'registerCommand\("([\w.]+)"',
                                       (FOLDER / "extension.js").read_text()))
-    used = set(re.findall(r'setting\("(\w+)"', (FOLDER / "extension.js").read_text()))
+    used = {name for file in FOLDER.glob("*.js")
+            for name in re.findall(r'(?:setting|findTool)\("(\w+)"', file.read_text())}
     assert {f"csl.{name}" for name in used} == set(
         package["contributes"]["configuration"]["properties"])
 

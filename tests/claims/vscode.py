@@ -37,13 +37,26 @@ task main() void {
 }
 comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
 """
+STUCK = """param turns: u16;
+var n: u16 = 4;
+var taken = @zeros([4]u32);
+const in = @get_dsd(fabin_dsd, .{ .fabric_color = @get_color(3), .extent = 4,
+                                  .input_queue = @get_input_queue(2) });
+const taken_dsd = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{4} -> taken[i] });
+task main() void {
+  @mov32(@set_dsd_length(taken_dsd, n), @set_dsd_length(in, n));  // stop
+}
+comptime { @bind_local_task(main, @get_local_task_id(8)); @activate(@get_local_task_id(8)); }
+"""
+STUCK_LAYOUT = LAYOUT.replace("} }", """
+  @set_color_config(x, 0, @get_color(3), .{ .routes = .{ .rx = .{WEST}, .tx = .{RAMP} } }); } }""")
 OPTIONS = ["--params=turns:3", "-O0"]
 COUNT = sum(range(4 * 3))
 
 
-def make_workspace(folder, settings=None, program=PROGRAM):
+def make_workspace(folder, settings=None, program=PROGRAM, layout=LAYOUT):
     (folder / ".vscode").mkdir(parents=True)
-    (folder / "layout.csl").write_text(LAYOUT)
+    (folder / "layout.csl").write_text(layout)
     (folder / "pe.csl").write_text(program)
     (folder / "csl.json").write_text(json.dumps(
         {"programs": [{"layout": "layout.csl", "options": OPTIONS}]}))
@@ -54,6 +67,7 @@ def make_workspaces(folder):
     make_workspace(folder / "plain")
     make_workspace(folder / "wrong", program=PROGRAM.replace("count *= 2", "count *= nothing"))
     make_workspace(folder / "missing", {"csl.server": "/nowhere/csl-ls"})
+    make_workspace(folder / "stuck", program=STUCK, layout=STUCK_LAYOUT)
     make_workspace(folder / "launch")
     harness.run([harness.tool("cslc"), "layout.csl", *OPTIONS, "-o", "built/here"],
                 cwd=folder / "launch")
@@ -77,6 +91,10 @@ def package_extension(scratch, env):
                        stderr=subprocess.DEVNULL)
     package, = folder.glob("*.vsix")
     return package
+
+
+def line_of_stop(program):
+    return program[:program.index("// stop")].count("\n") + 1
 
 
 class Server:
@@ -147,10 +165,10 @@ def main():
     harness.run([harness.tool("wse-emu"), "out", f"--stats={claims.scratch}/s.json"],
                 cwd=workspaces / "plain")
     cycles = harness.stats(claims.scratch / "s.json")["cycles"]
-    stop = PROGRAM[:PROGRAM.index("// stop")].count("\n") + 1
+    stop = line_of_stop(PROGRAM)
 
-    claims.equals("a mistake in the list of problems", "'nothing' is not declared" in seen["wrong"],
-                  True)
+    claims.equals("messages about a mistake, after a compilation, too",
+                  seen["wrong"].count("'nothing' is not declared"), 1)
     claims.equals("what is missing is named", "/nowhere/csl-ls" in seen["missing"], True)
     claims.equals("value beside a constant", seen["plain"]["hint"].endswith(f"= {4 * 3};"), True)
     claims.equals("line of the breakpoint", seen["plain"]["line"], stop)
@@ -160,9 +178,10 @@ def main():
     claims.equals("line of the breakpoint, launch.json", seen["launch"]["line"], stop)
     for name in ("plain", "launch", "hosted"):
         claims.equals(f"{name}: ends well", seen[name]["over"].endswith("exit code 0"), True)
-    axpy = (workspaces / "hosted" / "pe.csl").read_text()
     claims.equals("line of the breakpoint, host script", seen["hosted"]["line"],
-                  axpy[:axpy.index("// stop")].count("\n") + 1)
+                  line_of_stop((workspaces / "hosted" / "pe.csl").read_text()))
+    claims.equals("line of a deadlock", seen["stuck"]["line"], line_of_stop(STUCK))
+    claims.equals("the editor shows why", "deadlock at cycle" in seen["stuck"]["text"], True)
     claims.equals("the host script has gone on to its end",
                   "SUCCESS" in (workspaces / "hosted" / "said.txt").read_text(), True)
     claims.finish()

@@ -1,8 +1,8 @@
 // Uses the extension in VS Code, whose server listens at URL, and prints what it saw as JSON:
 //   node editor.mjs URL FOLDER SCREENSHOT_FOLDER
 // FOLDER has the workspaces plain (a program of csl.json), hosted (one of commands.sh), wrong (with a
-// mistake), launch (a launch.json) and missing (whose settings name no language server).  A breakpoint
-// is set in the line with "// stop".
+// mistake), launch (a launch.json), stuck (a deadlock) and missing (whose settings name no language
+// server).  A breakpoint is set in the line with "// stop".
 import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -63,9 +63,9 @@ async function open(workspace, file = "pe.csl") {
 }
 
 async function setBreakpoint(page, workspace) {
-  await press(page, "Control+G");
-  await enter(page, String(lineOf(join(folder, workspace, "pe.csl"), "// stop")));
-  await pause(page);
+  const line = lineOf(join(folder, workspace, "pe.csl"), "// stop");
+  await page.locator(".view-line", { hasText: "// stop" }).click();
+  await read(page, ".line-numbers.active-line-number", new RegExp(`^${line}$`));
   await press(page, "F9");
   await page.locator(".codicon-debug-breakpoint").first().waitFor({ timeout: MOST_MS });
 }
@@ -141,11 +141,28 @@ async function launch() {
 
 async function wrong() {
   const page = await open("wrong");
+  await page.locator(".squiggly-error").first().waitFor({ timeout: MOST_MS });
+  await command(page, "CSL: Compile and Run");
+  await page.locator(".terminal-wrapper.active").waitFor({ timeout: MOST_MS });
+  await pause(page, 3000);
   await command(page, "Problems: Focus on Problems View");
   const text = await read(page, ".markers-panel", /is not declared/);
   await page.screenshot({ path: `${shots}/wrong.png` });
   await page.close();
   return text;
+}
+
+async function stuck() {
+  const page = await open("stuck");
+  await read(page, ".view-lines", /base=taken/);      // the extension is there
+  await press(page, "F5");
+  const text = await read(page, ".exception-widget", /cause 1/);
+  const line = Number(await page.locator(".line-numbers.active-line-number").first().innerText());
+  await page.screenshot({ path: `${shots}/stuck.png` });
+  await press(page, "Shift+F5");
+  await page.locator(".debug-toolbar").waitFor({ state: "hidden", timeout: MOST_MS });
+  await page.close();
+  return { line, text };
 }
 
 async function missing() {
@@ -157,7 +174,7 @@ async function missing() {
 
 const result = {};
 try {
-  for (const [name, look] of Object.entries({ wrong, missing, plain, launch, hosted }))
+  for (const [name, look] of Object.entries({ wrong, missing, plain, launch, hosted, stuck }))
     result[name] = await look();
 } catch (error) {
   for (const page of browser.contexts().flatMap((context) => context.pages()))
