@@ -7,6 +7,7 @@
 #include "frontend/machine/dsd.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_VARS = 4 };
 typedef struct { int64_t constant, weight[MAX_VARS]; } Affine;
@@ -139,6 +140,22 @@ static bool access_target(Sema *s, const Node *n, Operand *base, PoolId *array)
   return true;
 }
 
+/* Each variable has a name of its own, except '_', which no index means. */
+static bool check_names(Sema *s, const NodeTensorAccess *n)
+{
+  for (uint32_t i = 0; i < n->vars.count; i++) {
+    Name var = n->vars.at[i];
+    const char *text = sema_text(s, var.text);
+    for (uint32_t before = 0; before < i; before++)
+      if (str_eq(n->vars.at[before].text, var.text) && strcmp(text, "_") != 0) {
+        diag_redeclared(s->diags, var.span, text);
+        diag_declared_here(s->diags, n->vars.at[before].span, text);
+        return false;
+      }
+  }
+  return true;
+}
+
 static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
 {
   Diags *diags = s->diags;
@@ -156,7 +173,7 @@ static bool check_shape(Sema *s, const NodeTensorAccess *n, uint32_t rank)
     diag_index_form(diags, n->head.span, rank == 1 ? "a[i]" : "a[i, 0]");
     return false;
   }
-  return true;
+  return check_names(s, n);
 }
 
 typedef struct { int64_t first, last; } IndexReach;
