@@ -9,6 +9,8 @@ void exits_init(ExitList *list)
   list->n = 0;
   list->cap = ARRAY_COUNT(list->few);
   list->at = list->few;
+  list->left_at = (Span){0, 0};
+  list->forked = NULL;
 }
 
 void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId want)
@@ -26,6 +28,8 @@ void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId wa
   target->label_span = label.span;
   target->want = want;
   target->has_blocks = target->is_broken = target->is_continued = false;
+  target->depth = s->now.run_time_depth;
+  target->serial = s->own->next_serial;
   exits_init(&target->breaks);
   exits_init(&target->continues);
   s->now.frame->targets = target;
@@ -46,6 +50,57 @@ void exit_add(Sema *s, ExitList *list, Operand value, Span span)
   }
   list->at[list->n++] = (Exit){s->b.block, s->b.loc, value, span};
   s->is_dead = true;
+}
+
+/* An exit by a statement; `list` is the target's breaks or continues.  Which conditions the run
+ * decides is not known in a template; the walk of a call knows. */
+static void target_leave(Sema *s, Target *target, ExitList *list, Operand value, Span span)
+{
+  bool is_conditional = s->now.run_time_depth > target->depth && !template_is_walked(s);
+  if (is_conditional && list->left_at.off == 0) {
+    list->left_at = span;
+    s->own->n_left++;
+  }
+  exit_add(s, list, value, span);
+}
+
+static void note_store_behind(Sema *s, ExitList *list, ForkedStore store)
+{
+  if (list->left_at.off == 0)
+    return;
+  store.next = list->forked;
+  list->forked = arena_new(s->arena, ForkedStore);
+  *list->forked = store;
+}
+
+void exits_note_store(Sema *s, const Operand *target, uint32_t n_leaves, Span span)
+{
+  ForkedStore store = {NULL, target->cell, target->leaf, n_leaves, span};
+  uint32_t serial = s->own->cells[target->cell].serial;
+  if (s->own->n_left == 0)
+    return;
+  for (const Frame *f = s->now.frame; f != NULL; f = f->up)
+    for (Target *t = f->targets; t != NULL; t = t->up)
+      if (serial <= t->serial) {
+        note_store_behind(s, &t->breaks, store);
+        note_store_behind(s, &t->continues, store);
+      }
+}
+
+void exits_fork_cells(Sema *s, ExitList *list)
+{
+  for (const ForkedStore *store = list->forked; store != NULL; store = store->next) {
+    Cell *cell = &s->own->cells[store->cell];
+    PoolId *leaves = &s->own->leaves[cell->first + store->leaf];
+    for (uint32_t i = 0; i < store->n_leaves; i++)
+      leaves[i] = POOL(NONE);
+    cell->left_at = list->left_at;
+    cell->forked_at = store->at;
+  }
+  if (list->left_at.off != 0)
+    s->own->n_left--;
+  list->forked = NULL;
+  list->left_at = (Span){0, 0};
 }
 
 static bool all_meet_in(Sema *s, const ExitList *list, Operand in)
@@ -244,7 +299,7 @@ static void leave_call(Sema *s, const Operand *value, Span at)
   while (t != NULL && t->kind != TARGET_FN)
     t = t->up;
   if (t != NULL)
-    exit_add(s, &t->breaks, *value, at);
+    target_leave(s, t, &t->breaks, *value, at);
 }
 
 static void emit_leave(Sema *s, const NodeReturn *n, const Operand *value)
@@ -345,7 +400,7 @@ void stmt_break(Sema *s, const NodeBreak *n)
   else if (t->has_blocks)
     ir_br(&s->b, t->break_to, NULL, 0);
   else
-    exit_add(s, &t->breaks, value, n->head.span);
+    target_leave(s, t, &t->breaks, value, n->head.span);
   t->is_broken = true;
   s->is_dead = true;
 }
@@ -364,7 +419,7 @@ void stmt_continue(Sema *s, const NodeContinue *n)
     ir_br(&s->b, t->continue_to, NULL, 0);
     t->is_continued = true;
   } else {
-    exit_add(s, &t->continues, operand_void(), n->head.span);
+    target_leave(s, t, &t->continues, operand_void(), n->head.span);
   }
   s->is_dead = true;
 }

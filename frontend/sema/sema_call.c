@@ -281,6 +281,7 @@ static Operand walk_body(Sema *s, const Binding *b)
   bool has_exit = target.breaks.n > 0;
   Operand out = sema_emits(s) ? exits_join(s, &target.breaks, b->result, b->at)
               : has_exit ? target.breaks.at[0].value : operand_poison();
+  exits_fork_cells(s, &target.breaks);
   /* Without an exit the steps have run out, or the code loops for ever at run time. */
   s->is_dead = !has_exit;
   return out;

@@ -17,10 +17,18 @@ typedef struct {
 
 /* A way out of a block, loop or inlined function: where it left and with what. */
 typedef struct { IrBlockId block; IrLocId loc; Operand value; Span span; } Exit;
+/* An assignment to a part of a cell that an exit at a run-time condition has left out. */
+typedef struct ForkedStore {
+  struct ForkedStore *next;
+  uint32_t cell, leaf, n_leaves;
+  Span at;
+} ForkedStore;
 typedef struct {
   uint32_t n, cap;
   Exit *at;               /* `few`, or in the arena */
   Exit few[2];
+  Span left_at;           /* the first exit at a run-time condition; off 0: none */
+  ForkedStore *forked;    /* behind that, to cells older than the target */
 } ExitList;
 
 typedef enum { TARGET_BLOCK, TARGET_LOOP, TARGET_FN } TargetKind;
@@ -35,6 +43,8 @@ typedef struct Target {
   bool has_blocks;
   IrBlockId break_to, continue_to;
   bool is_broken, is_continued;
+  uint32_t depth;          /* number of run-time conditions around it */
+  uint32_t serial;         /* of the newest cell that is older */
   ExitList breaks, continues;
 } Target;
 
@@ -74,6 +84,7 @@ typedef struct {
   uint32_t first, n;
   uint32_t serial;
   uint32_t depth;          /* number of run-time conditions around the declaration */
+  Span left_at, forked_at; /* why a leaf is unknown: an assignment behind an exit */
   bool is_const;
 } Cell;
 
@@ -134,6 +145,7 @@ typedef struct SemaPrivate {
   TileLeaf *tile_data;
   bool *blocks_run;       /* by module: its top-level blocks have run */
   uint32_t next_serial;   /* of cells */
+  uint32_t n_left;         /* lists of exits whose left_at is set */
   PairMap self_types;     /* declaration of a struct and parameters of its module -> Decl.self */
   uint32_t structs_running;       /* declarations of structs whose fields are being looked at */
   LocalStruct *local_structs;     /* the innermost */
@@ -203,6 +215,10 @@ void target_push(Sema *s, Target *target, TargetKind kind, Name label, PoolId wa
 void target_pop(Sema *s, Target *target);
 /* The point reached leaves through the list; what follows is dead. */
 void exit_add(Sema *s, ExitList *list, Operand value, Span span);
+/* The program assigns to n leaves of a cell: exits that were taken before leave that out. */
+void exits_note_store(Sema *s, const Operand *target, uint32_t n_leaves, Span span);
+/* Where the exits have met: what the cells hold that only some of the ways assign is not known. */
+void exits_fork_cells(Sema *s, ExitList *list);
 /* Goes on where the exits meet.  The value has `want`'s type if given, else the peer type. */
 Operand exits_join(Sema *s, ExitList *list, PoolId want, Span span);
 void exits_init(ExitList *list);

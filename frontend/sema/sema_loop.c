@@ -16,6 +16,7 @@ static bool iteration_ends(Sema *s, Target *target)
     s->is_dead = false;
   }
   target->continues.n = 0;
+  exits_fork_cells(s, &target->continues);
   return !s->is_dead;
 }
 
@@ -30,6 +31,7 @@ static void unrolled_ends(Sema *s, Target *target)
   } else if (target->breaks.n > 0) {
     s->is_dead = false;
   }
+  exits_fork_cells(s, &target->breaks);
 }
 
 static bool may_unroll(Sema *s, uint32_t *n, Span span)

@@ -155,6 +155,19 @@ static Operand load_from_union(Sema *s, Operand o)
   return operand_poison();
 }
 
+static void report_no_value(Sema *s, const Cell *cell, const Operand *o)
+{
+  const char *name = o->name.raw ? sema_text(s, o->name) : "variable";
+  if (cell->forked_at.off == 0) {
+    diag_read_before_set(s->diags, o->span, name);
+    return;
+  }
+  diag_comptime_value_forked(s->diags, o->span, name);
+  diag_forked_store(s->diags, cell->forked_at);
+  diag_forked_exit(s->diags, cell->left_at);
+  diag_run_time_var(s->diags, o->span);
+}
+
 static Operand load_cell(Sema *s, Operand o)
 {
   if (!pool_is_none(o.packed))
@@ -164,7 +177,7 @@ static Operand load_cell(Sema *s, Operand o)
   const PoolId *leaves = &s->own->leaves[cell->first + o.leaf];
   for (uint32_t i = 0; i < n; i++)
     if (pool_is_none(leaves[i])) {
-      diag_read_before_set(s->diags, o.span, o.name.raw ? sema_text(s, o.name) : "variable");
+      report_no_value(s, cell, &o);
       return operand_poison();
     }
   if (n > 1)
@@ -481,6 +494,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
   if (s->now.run_time_depth > cell->depth) {
     diag_comptime_store_under_run_time(s->diags, span,
                                        target.name.raw ? sema_text(s, target.name) : "variable");
+    diag_run_time_var(s->diags, span);
     return;
   }
   value = sema_coerce(s, value, target.type, span);
@@ -504,6 +518,7 @@ static void store_cell(Sema *s, Operand target, Operand value, Span span)
     target.type = target.packed;
   }
   replay_store(s, target.cell);
+  exits_note_store(s, &target, type_leaf_count(s->pool, target.type), span);
   value_to_leaves(s->pool, target.type, value.value, &s->own->leaves[cell->first + target.leaf]);
 }
 

@@ -303,6 +303,7 @@ Operand sema_block(Sema *s, const Node *node, PoolId want)
     if (!s->is_dead)
       exit_add(s, &target.breaks, operand_void(), node->span);
     result = exits_join(s, &target.breaks, want, node->span);
+    exits_fork_cells(s, &target.breaks);
     if (s->own->is_out_of_steps)
       result = operand_poison();
   }
