@@ -6,6 +6,7 @@
 #include "frontend/sema/sema_internal.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "stb_ds.h"
@@ -24,9 +25,13 @@ static PoolId note_failure(Import *in, const char *why)
 static PoolId import_number(Import *in, PoolId type, const json_t *json)
 {
   Pool *pool = in->s->pool;
-  if (type_is_float(pool, type))
-    return json_is_number(json) ? pool_float(pool, type, json_number_value(json))
-                                : note_failure(in, "expected a number");
+  if (type_is_float(pool, type)) {
+    if (!json_is_number(json))
+      return note_failure(in, "expected a number");
+    PoolId value = pool_float(pool, type, json_number_value(json));
+    return isfinite(pool_float_value(pool, value))
+             ? value : note_failure(in, "a number does not fit its type");
+  }
   if (!json_is_integer(json))
     return note_failure(in, "expected an integer");
   json_int_t v = json_integer_value(json);
@@ -37,34 +42,44 @@ static PoolId import_number(Import *in, PoolId type, const json_t *json)
                                          : note_failure(in, "a number does not fit its type");
 }
 
-/* Leaves of nested lists in order. */
-static bool flatten_lists(Import *in, PoolId element, const json_t *json, PoolId *out, uint64_t n,
-                          uint64_t *at)
+/* The elements of the dimensions from `depth` on: lists of lists as these are nested, or one list
+ * of all elements. */
+static bool import_list(Import *in, const PoolKey *array, uint32_t depth, const json_t *json,
+                        PoolId *out)
 {
-  if (!json_is_array(json)) {
-    if (*at == n)
-      return note_failure(in, "too many elements"), false;
-    out[*at] = import_value(in, element, json);
-    return !pool_eq(out[(*at)++], POOL(POISON));
-  }
-  for (size_t i = 0; i < json_array_size(json); i++)
-    if (!flatten_lists(in, element, json_array_get(json, i), out, n, at))
+  if (!json_is_array(json))
+    return note_failure(in, "expected a list"), false;
+  uint64_t each = 1;
+  for (uint32_t d = depth + 1; d < array->u.array.rank; d++)
+    each *= array->u.array.dims[d];
+  bool is_nested = json_is_array(json_array_get(json, 0));
+  if (is_nested && depth + 1 == array->u.array.rank)
+    return note_failure(in, "lists are nested deeper than the type has dimensions"), false;
+  uint64_t n = array->u.array.dims[depth] * (is_nested ? 1 : each), size = json_array_size(json);
+  if (size != n)
+    return note_failure(in, size < n ? "too few elements" : "too many elements"), false;
+  for (uint64_t i = 0; i < n; i++) {
+    const json_t *item = json_array_get(json, i);
+    if (!is_nested && json_is_array(item))
+      return note_failure(in, "a list has numbers and lists"), false;
+    if (is_nested && !import_list(in, array, depth + 1, item, out + i * each))
       return false;
+    if (!is_nested)
+      out[i] = import_value(in, array->u.array.element, item);
+    if (!is_nested && pool_eq(out[i], POOL(POISON)))
+      return false;
+  }
   return true;
 }
 
 static PoolId import_array(Import *in, PoolId type, const json_t *json)
 {
   Pool *pool = in->s->pool;
-  uint64_t n = type_element_count(pool, type), at = 0;
-  PoolId element = pool_key(pool, type).u.array.element;
-  if (!json_is_array(json))
-    return note_failure(in, "expected a list");
+  uint64_t n = type_element_count(pool, type);
+  PoolKey array = pool_key(pool, type);
   PoolId *elems = arena_many(in->s->arena, PoolId, n + 1);
-  if (!flatten_lists(in, element, json, elems, n, &at))
+  if (!import_list(in, &array, 0, json, elems))
     return POOL(POISON);
-  if (at != n)
-    return note_failure(in, "too few elements");
   return pool_aggregate(pool, type, elems, (uint32_t)n);
 }
 
@@ -89,6 +104,17 @@ static PoolId key_type(Import *in, const char *text)
     return note_failure(in, "a key names an unknown type: known are 'bool', 'color', "
                             "'comptime_string', the types of numbers and arrays of these");
   return rank ? pool_array_type(in->s->pool, dims, rank, element) : element;
+}
+
+/* Do two of the keys differ in the type behind the colon only? */
+static bool have_one_name(Sema *s, const char *const *names, size_t n)
+{
+  struct { uint32_t key; bool value; } *seen = NULL;      /* key: StrId.raw */
+  for (size_t i = 0; i < n; i++)
+    hmput(seen, sema_name(s, names[i]).raw, true);
+  size_t n_seen = hmlenu(seen);
+  hmfree(seen);
+  return n_seen < n;
 }
 
 static PoolId import_struct(Import *in, const json_t *json)
@@ -118,6 +144,8 @@ static PoolId import_struct(Import *in, const json_t *json)
     if (pool_eq(values[i], POOL(POISON)))
       return POOL(POISON);
   }
+  if (have_one_name(in->s, names, n))
+    return note_failure(in, "two keys of an object have one name");
   return sema_make_struct(in->s, names, values, (uint32_t)n);
 }
 
@@ -147,6 +175,20 @@ static PoolId import_value(Import *in, PoolId type, const json_t *json)
   return note_failure(in, "values of this type cannot be imported");
 }
 
+/* What the parser does not take, in words that are true of a file that is JSON, too. */
+static const char *json_failure(enum json_error_code code)
+{
+  if (code == json_error_numeric_overflow)
+    return "a number is too large (integers lie in -2^63 to 2^63 - 1, floats have 64 bits)";
+  if (code == json_error_duplicate_key)
+    return "an object has a key twice";
+  if (code == json_error_null_character || code == json_error_null_byte_in_key)
+    return "a string holds the character 0";
+  if (code == json_error_stack_overflow)
+    return "lists or objects are nested too deep";
+  return "it is no JSON";
+}
+
 /* NULL after reporting.  What the file holds is not quoted: it may be any file. */
 static json_t *read_json(Sema *s, const char *file, Span at)
 {
@@ -159,12 +201,13 @@ static json_t *read_json(Sema *s, const char *file, Span at)
   }
   source_note_data(s->session->sources, file);
   json_error_t error;
-  json_t *json = json_loadb(bytes, size, JSON_DECODE_ANY, &error);
+  json_t *json = json_loadb(bytes, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
   free(bytes);
   if (!json)
     diag_import_value_file(s->diags, at, file,
-                           arena_printf(s->arena, "it is no JSON, from line %d, column %d on",
-                                        error.line, error.column));
+                           arena_printf(s->arena, "%s, from line %d, column %d on",
+                                        json_failure(json_error_code(&error)), error.line,
+                                        error.column));
   return json;
 }
 
