@@ -25,6 +25,12 @@ bool sema_builtin_is_pure(const Session *session, StrId name)
   return row && (row->where & BUILTIN_PURE);
 }
 
+bool sema_builtin_may_write(const Session *session, StrId name)
+{
+  const BuiltinRow *row = row_of(session, name);
+  return row == NULL || !(row->where & WHERE_COMPTIME);
+}
+
 bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy)
 {
   const BuiltinRow *row = row_of(session, name);

@@ -515,6 +515,8 @@ Operand sema_builtin(Sema *s, const Node *call, PoolId want);
 bool sema_builtin_exists(const Session *session, StrId name);   /* without the '@' */
 /* Does its value depend on its operands alone? */
 bool sema_builtin_is_pure(const Session *session, StrId name);
+/* To memory: what compile time can evaluate does not. */
+bool sema_builtin_may_write(const Session *session, StrId name);
 /* Is a call of it of no use when its value is not used? */
 bool sema_builtin_only_yields(const Session *session, StrId name, bool *is_copy);
 

@@ -1,6 +1,7 @@
 /* Loops: walked turn by turn at compile time and where they are unrolled, emitted otherwise. */
 #include "frontend/sema/sema_internal.h"
 
+#include <string.h>
 #include "stb_ds.h"
 
 /* ---- while ---------------------------------------------------------------------------------- */
@@ -175,12 +176,61 @@ void sema_while(Sema *s, const NodeWhile *n)
 
 /* ---- for ------------------------------------------------------------------------------------ */
 
+static bool is_captured(Sema *s, Name name)
+{
+  return name_is_given(name) && strcmp(sema_text(s, name.text), "_") != 0;
+}
+
 /* Declares a capture unless it is absent or `_`. */
 static void declare_capture(Sema *s, Name name, Operand o)
 {
-  const char *text = sema_text(s, name.text);
-  if (name_is_given(name) && !(text[0] == '_' && text[1] == 0))
+  if (is_captured(s, name))
     scope_add(s, name, o, NULL);
+}
+
+typedef struct { const Sema *s; const Node *iterable; bool may_write; } WriteSearch;
+
+/* An operator and '=', as in 'sum += x', change a number; another name is another variable. */
+static bool leaves_array(const WriteSearch *search, const NodeAssign *n)
+{
+  if (node_kind(n->target) != ND_IDENT)
+    return false;
+  return n->op != ASSIGN_PLAIN || (node_kind(search->iterable) == ND_IDENT &&
+                                   !str_eq(node_ident(n->target)->name,
+                                           node_ident(search->iterable)->name));
+}
+
+static void search_writes(void *context, Node *n)
+{
+  WriteSearch *search = context;
+  NodeKind kind = node_kind(n);
+  if (kind == ND_CALL || (kind == ND_ASSIGN && !leaves_array(search, node_assign(n))))
+    search->may_write = true;
+  if (kind == ND_BUILTIN_CALL)
+    search->may_write |= sema_builtin_may_write(search->s->session,
+                                                node_builtin_call(n)->name.text);
+  if (!search->may_write)
+    node_visit_children(n, search_writes, search);
+}
+
+/* The element that a loop captures, of an array in memory.  What the body writes to the array does
+ * not change it, so it is a copy, unless the body writes nothing that could be the array. */
+static Operand captured_element(Sema *s, const NodeFor *n, Operand item, bool can_change)
+{
+  if (!is_captured(s, n->item))
+    return operand_void();
+  Operand value = sema_load(s, item);
+  WriteSearch search = {s, n->iterable, false};
+  if (value.kind != OPR_MEMORY || !can_change)
+    return value;
+  search_writes(&search, n->body);
+  if (!search.may_write)
+    return value;
+  Operand copy = sema_temp(s, value.type);
+  place_init(s, copy, value);
+  copy.is_const = true;
+  copy.value = value.value;
+  return copy;
 }
 
 static bool for_body(Sema *s, const NodeFor *n, Target *target, Operand item, int64_t index,
@@ -266,8 +316,9 @@ static void for_elements_unrolled(Sema *s, const NodeFor *n, Operand o)
     PoolId known = is_array ? POOL(NONE) : sema_known_field(s, &o, i);
     Operand item = is_array ? place_part(s, o, each * i, k.u.array.element)
                             : pool_is_none(known) ? place_field(s, o, i) : operand_value(s, known);
+    bool can_change = o.kind == OPR_MEMORY && !o.is_const && !o.is_temp;
     item.is_const = true;
-    if (!for_body(s, n, &target, sema_load(s, item), i, &iterations))
+    if (!for_body(s, n, &target, captured_element(s, n, item, can_change), i, &iterations))
       break;
   }
   replay_leave(s, &replay);
@@ -437,7 +488,8 @@ static void for_array_emitted(Sema *s, const NodeFor *n, Operand array)
   IrValue at = ir_binary(&s->b, IR_mul, IRT_I16, loop.counter, each);
   Operand item =
       operand_place(ir_binary(&s->b, IR_ptr_add, IRT_PTR, base, at), element, true);
-  bool goes_on = loop_body(s, n, &loop, sema_load(s, item));
+  bool can_change = array.kind == OPR_MEMORY && !array.is_const && !array.is_temp;
+  bool goes_on = loop_body(s, n, &loop, captured_element(s, n, item, can_change));
   IrValue next = IR_NO_VALUE, more = IR_NO_VALUE;
   if (goes_on) {
     next = ir_binary(&s->b, IR_add, IRT_I16, loop.counter, ir_const(&s->b, IRT_I16, 1));
