@@ -366,6 +366,32 @@ static bool is_tensor_target(const Parser *p, const Token *before, const Token *
   return t != before && t > p->tokens && t->kind == TK_ARROW && t[-1].kind == '}';
 }
 
+/* Is this the ']' of a tensor access? */
+static bool ends_tensor_access(const Parser *p, const Token *bracket)
+{
+  if (bracket == NULL || bracket->kind != ']')
+    return false;
+  const Token *t = bracket;
+  for (int depth = 0; t > p->tokens; t--) {
+    depth += (t->kind == ']') - (t->kind == '[');
+    if (depth == 0)
+      break;
+  }
+  return t > p->tokens && is_tensor_target(p, t - 1, t);
+}
+
+/* `|i|{N} -> a[1].b[i]`, an array in an element, at the second '.'. */
+static bool is_array_in_element(const Parser *p, const Token *before, const Token *found)
+{
+  return found->kind == '.' && ends_tensor_access(p, before);
+}
+
+/* `|i, j|{M, N} -> a[i][j]`. */
+static bool is_second_index(const Parser *p, const Token *before, const Token *found)
+{
+  return found->kind == '[' && ends_tensor_access(p, before);
+}
+
 /* `.a = x` and, on the next line, `.b = y` without a comma between them, at the second '='. */
 static bool is_field_after_no_comma(const Parser *p, const Token *before, const Token *found)
 {
@@ -630,6 +656,11 @@ static const Habit habits[] = {
   {is_member_arrow, "members of what a pointer points to are written 'p.*.member'"},
   {is_tensor_target,
    "a tensor access has an index for each dimension: '|i|{SIZE} -> ARRAY[i]'"},
+  {is_array_in_element,
+   "a tensor access names an array or a field: a pointer leads to an array in an element, "
+   "'const p = &ARRAY[1].FIELD;' and '|i|{SIZE} -> p[i]'"},
+  {is_second_index,
+   "the indices of all dimensions stand in one pair of brackets: '|i, j|{M, N} -> ARRAY[i, j]'"},
   {is_field_after_no_comma,
    "is a ',' missing at the end of the line before '.NAME = VALUE'?"},
   {is_field_behind_value, "is a ',' missing before '.NAME = VALUE'?"},
