@@ -161,6 +161,7 @@ static void add_local(Hash *h, const IrLocal *l)
   add_word(h, l->is_param | (uint64_t)l->in_memory << 8 | (uint64_t)l->is_known << 16 |
            (uint64_t)l->is_asserted << 24 |
            (uint64_t)l->value.raw << 32);
+  add_word(h, l->turn);
   add_word(h, l->bits);
 }
 

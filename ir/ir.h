@@ -173,6 +173,7 @@ typedef struct {
   bool is_known;           /* its value is `bits`, and there is no `value` */
   bool is_asserted;        /* no variable, but a side of the comparison of the assertion at `loc`;
                             * `name` is its text */
+  uint32_t turn;           /* is_asserted: the sides of one turn have the same, after pass_unroll */
   IrValue value;           /* raw 0: its place is not known */
   uint64_t bits;
 } IrLocal;

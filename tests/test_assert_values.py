@@ -55,9 +55,12 @@ WITHOUT = ["@assert(n > 3 and k > 3);", "@assert(both(4, k));", "@assert(far < 2
            "@assert(debug and n < 3);", "@assert(!debug or n < 3);"]
 
 
-def report(folder, body, level, arch, *options):
+ROW = [3, 5, 8, 13, 21, 34]
+
+
+def report(folder, body, level, arch, *options, more=""):
     (folder / "layout.csl").write_text(LAYOUT)
-    (folder / "pe.csl").write_text(PE.format(body=body))
+    (folder / "pe.csl").write_text(PE.format(body=body) + more)
     harness.compile(folder / "layout.csl", folder / "p.bin", f"--arch={arch}", level, *options)
     ran = [harness.run([harness.tool("wse-emu"), folder / "p.bin", f"--engine={engine}"],
                        expect=2).err for engine in ("fast", "reference")]
@@ -73,6 +76,31 @@ def test_a_failed_assertion_shows_its_values(tmp_path, body, values, level, arch
     assert report(tmp_path, body, level, arch) == values
 
 
+@pytest.mark.parametrize("arch", ("wse2", "wse3"))
+@pytest.mark.parametrize("level", ("-O1", "-O2"))
+@pytest.mark.parametrize("turn", range(len(ROW) - 1))
+def test_in_each_turn_of_an_unrolled_loop_the_values_are_those_of_the_turn(tmp_path, turn, level, arch):
+    """What one turn has on the right, the next one has on the left."""
+    row = [*ROW[:turn + 1], -ROW[turn + 1], *ROW[turn + 2:]]
+    of = f"export var row = [{len(row)}]i16{{ {', '.join(map(str, row))} }};"
+    each = f"for (@range(u16, {len(row) - 1})) |i|"
+    for body, values in (
+            ("row[i] < row[i + 1]", f"row[i] = {row[turn]} and row[i + 1] = {row[turn + 1]}"),
+            ("row[i + 1] > 0", f"row[i + 1] = {row[turn + 1]}"),
+            ("row[i + 1] > row[0]", f"row[i + 1] = {row[turn + 1]} and row[0] = {row[0]}")):
+        assert report(tmp_path, f"{each} {{ @assert({body}); }}", level, arch, more=of) == values
+
+
+@pytest.mark.parametrize("level", ("-O1", "-O2"))
+def test_a_side_that_may_be_that_of_another_turn_is_left_out(tmp_path, level):
+    """Two turns compare the same two values, one the other way round."""
+    of = "export var row = [4]i16{ 1, 7, -7, 9 };"
+    body = "for (@range(u16, 4)) |i| { @assert(row[i] <= row[3 - i]); }"
+    assert report(tmp_path, body, level, "wse3", more=of) is None
+    body = "for (@range(u16, 4)) |i| { @assert(n < i + 9); }"
+    assert report(tmp_path, body, level, "wse3") == "n = 10"
+
+
 @pytest.mark.parametrize("body", WITHOUT)
 def test_other_conditions_have_no_values(tmp_path, body):
     assert report(tmp_path, body, "-O1", "wse3") is None
@@ -85,7 +113,9 @@ def test_without_debug_information_there_are_no_values(tmp_path):
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
 def test_the_code_is_the_same_without_debug_information(tmp_path, level):
     (tmp_path / "layout.csl").write_text(LAYOUT)
-    (tmp_path / "pe.csl").write_text(PE.format(body=" ".join(body for body, _ in CASES if "var" not in body)))
+    bodies = [body for body, _ in CASES if "var" not in body]
+    bodies.append("for (@range(u16, 4)) |i| { @assert(table[i] < limit + k); }")
+    (tmp_path / "pe.csl").write_text(PE.format(body=" ".join(bodies)))
     asm = [harness.run([harness.tool("cslc"), tmp_path / "layout.csl", "--emit=asm", level, *options]).out
            for options in ([], ["-g0"])]
     assert asm[0] == asm[1]

@@ -61,14 +61,16 @@ static bool comes_from(const Assertion *a, Reg reg, const VariableHome *home)
          mi->imm == (int32_t)a->mf->slots[home->slot].offset;
 }
 
-static bool is_compared(const Assertion *a, const VariableHome *home)
+/* Bits of the operands of the comparison that it is. */
+static unsigned compared_as(const Assertion *a, const VariableHome *home)
 {
   const MInsn *mi = &a->mf->code[a->compare];
-  return comes_from(a, mi->r[1], home) || comes_from(a, mi->r[2], home);
+  return comes_from(a, mi->r[1], home) | comes_from(a, mi->r[2], home) << 1;
 }
 
-/* The last instruction up to the assertion before which the home certainly holds its value, with
- * simple ones between; false: there is none. */
+/* The last instruction from the comparison to the assertion before which the home certainly holds
+ * its value, with simple ones between; false: there is none.  In front of the comparison the
+ * register may have been that of an earlier turn. */
 static bool find_held(const Assertion *a, uint32_t home, size_t *from)
 {
   for (size_t i = a->at; ; i--) {
@@ -79,7 +81,7 @@ static bool find_held(const Assertion *a, uint32_t home, size_t *from)
       *from = i;
       return true;
     }
-    if (i == 0)
+    if (i == 0 || (i == a->compare && a->mf->homes[home].kind == HOME_REGISTER))
       return false;
   }
 }
@@ -121,7 +123,7 @@ static bool place_home(const Assertion *a, uint32_t number, ImageAsserted *out)
   }
   if (home->kind == HOME_REGISTER ? home->reg == REG_NONE : !home->spilled)
     return false;
-  if (!is_compared(a, home) || !find_held(a, number, &held))
+  if (!compared_as(a, home) || !find_held(a, number, &held))
     return false;
   if (home->kind == HOME_SLOT) {
     out->place = ASSERTED_MEMORY;
@@ -136,29 +138,110 @@ static bool place_home(const Assertion *a, uint32_t number, ImageAsserted *out)
   return true;
 }
 
-/* Another one of the name at the place: the turns of a loop that have become straight code. */
-static bool is_repeated(const IrFunc *f, const IrLocal *local)
+/* A side and its home; the code has several of a loop that has become straight code. */
+typedef struct {
+  uint32_t turn;
+  bool is_constant, is_placed;
+  bool may_be_turn;        /* the assertion's, see is_turn */
+  unsigned compared_as;
+  ImageAsserted side;
+} SideOfTurn;
+
+/* The sides of the assertion in all turns, also those that have no home. */
+static SideOfTurn *find_sides(const Assertion *a, uint32_t pc)
 {
-  unsigned count = 0;
-  for (uint32_t i = 0; i < f->n_locals; i++)
-    count += f->locals[i].is_asserted && ir_loc_eq(f->locals[i].loc, local->loc) &&
-             strcmp(f->locals[i].name, local->name) == 0;
-  return count > 1;
+  const MFunc *mf = a->mf;
+  SideOfTurn *list = NULL;
+  for (uint32_t i = 0, h = 0; i < mf->ir->n_locals; i++) {
+    const IrLocal *local = &mf->ir->locals[i];
+    while (h < arrlenu(mf->homes) && mf->homes[h].local < i)
+      h++;
+    if (!local->is_asserted || !ir_loc_eq(local->loc, mf->code[a->at].loc))
+      continue;
+    SideOfTurn c = {.turn = local->turn, .side = {.pc = (uint16_t)pc, .text = local->name,
+                                                  .type = local->type, .reg = ASSERTED_NO_BASE}};
+    if (h < arrlenu(mf->homes) && mf->homes[h].local == i) {
+      c.is_constant = mf->homes[h].kind == HOME_CONSTANT;
+      c.compared_as = c.is_constant ? 0 : compared_as(a, &mf->homes[h]);
+      c.is_placed = place_home(a, h, &c.side);
+    }
+    arrput(list, c);
+  }
+  return list;
+}
+
+static bool has_turns(const SideOfTurn *list)
+{
+  for (size_t i = 1; i < arrlenu(list); i++)
+    if (list[i].turn != list[0].turn)
+      return true;
+  return false;
+}
+
+/* May the assertion be that of the turn?  Then the sides are what it compares, each in another
+ * operand. */
+static bool is_turn(const SideOfTurn *list, uint32_t turn)
+{
+  unsigned n = 0, as[2] = {0};
+  for (size_t i = 0; i < arrlenu(list); i++) {
+    if (list[i].turn != turn || list[i].is_constant)
+      continue;
+    if (!list[i].is_placed || n == ARRAY_COUNT(as))
+      return false;
+    as[n++] = list[i].compared_as;
+  }
+  return n < ARRAY_COUNT(as) || ((as[0] | as[1]) == 3 && (as[0] != as[1] || as[0] == 3));
+}
+
+/* Where no loop was unrolled, a side may be missing. */
+static void find_turns(SideOfTurn *list)
+{
+  bool all = !has_turns(list);
+  for (size_t i = 0; i < arrlenu(list); i++)
+    list[i].may_be_turn = all || is_turn(list, list[i].turn);
+}
+
+static bool is_same_side(const ImageAsserted *x, const ImageAsserted *y)
+{
+  return x->place == y->place && x->reg == y->reg && x->value == y->value;
+}
+
+/* Whichever turn the assertion is of, the side stands there.  A constant stands in no operand, so
+ * it must be the same in all turns. */
+static bool is_certain(const SideOfTurn *list, const SideOfTurn *c)
+{
+  for (size_t i = 0; i < arrlenu(list); i++) {
+    const SideOfTurn *other = &list[i];
+    if (strcmp(other->side.text, c->side.text) != 0)
+      continue;
+    if (other->is_constant != c->is_constant)
+      return false;
+    if ((c->is_constant || other->may_be_turn) && !is_same_side(&other->side, &c->side))
+      return false;
+  }
+  return true;
+}
+
+static bool has_side(const ImageAsserted *list, size_t first, const char *text)
+{
+  for (size_t i = first; i < arrlenu(list); i++)
+    if (strcmp(list[i].text, text) == 0)
+      return true;
+  return false;
 }
 
 static void add_sides(Assertion *a, uint32_t pc, ImageAsserted **list)
 {
-  const MFunc *mf = a->mf;
   if (!find_compare(a))
     return;
-  for (uint32_t h = 0; h < arrlenu(mf->homes); h++) {
-    const IrLocal *local = &mf->ir->locals[mf->homes[h].local];
-    ImageAsserted side = {.pc = (uint16_t)pc, .text = local->name, .type = local->type,
-                          .reg = ASSERTED_NO_BASE};
-    if (local->is_asserted && ir_loc_eq(local->loc, mf->code[a->at].loc) &&
-        !is_repeated(mf->ir, local) && place_home(a, h, &side))
-      arrput(*list, side);
-  }
+  SideOfTurn *all = find_sides(a, pc);
+  find_turns(all);
+  size_t first = arrlenu(*list);
+  for (size_t i = 0; i < arrlenu(all); i++)
+    if (all[i].is_placed && all[i].may_be_turn && is_certain(all, &all[i]) &&
+        !has_side(*list, first, all[i].side.text))
+      arrput(*list, all[i].side);
+  arrfree(all);
 }
 
 void asserted_emit(const Cg *cg, ImageClass *image)

@@ -103,14 +103,47 @@ static void copy_turn(Unroller *u, uint32_t n)
   }
 }
 
-/* A variable of the loop is another value in each turn. */
+/* Is it a side of an assertion in the loop? */
+static bool is_asserted_here(const Loop *l, const IrLocal *local)
+{
+  const IrBlock *b = &l->f->blocks[l->head];
+  for (uint32_t i = 0; local->is_asserted && i < b->n_insns; i++) {
+    const IrInsn *insn = opt_insn(l->f, b->insns[i]);
+    if (insn->op == IR_assert && ir_loc_eq(insn->loc, local->loc))
+      return true;
+  }
+  return false;
+}
+
+/* A variable of the loop is another value in each turn; what an assertion compares, too, but each
+ * turn has an assertion of its own. */
 static void forget_locals(const Loop *l)
 {
   for (uint32_t i = 0; i < l->f->n_locals; i++) {
     IrLocal *local = &l->f->locals[i];
-    if (local->value.raw && local->value.raw < l->n_values &&
+    if (local->value.raw && local->value.raw < l->n_values && !is_asserted_here(l, local) &&
         l->block_of[local->value.raw] == l->head)
       local->value = IR_NO_VALUE;
+  }
+}
+
+/* The sides of assertions in the turn that was copied last; n: the locals before all turns.  The
+ * turns of a loop inside have numbers already. */
+static void copy_asserted(Unroller *u, uint32_t n)
+{
+  const Loop *l = &u->loop;
+  IrFuncId id = {(uint32_t)(l->f - l->m->funcs)};
+  uint32_t first = 1;
+  for (uint32_t i = 0; i < l->f->n_locals; i++)
+    if (l->f->locals[i].turn >= first)
+      first = l->f->locals[i].turn + 1;
+  for (uint32_t i = 0; i < n; i++) {
+    IrLocal copy = l->f->locals[i];
+    if (!is_asserted_here(l, &copy))
+      continue;
+    copy.turn += first;
+    use_value_now(&copy.value, u);
+    ir_local_add(l->m, id, copy);
   }
 }
 
@@ -120,10 +153,11 @@ static void unroll_loop(Unroller *u, uint32_t turns)
   IrBlock *b = &l->f->blocks[l->head];
   forget_locals(l);
   IrValue end = b->insns[--b->n_insns];
-  uint32_t n = b->n_insns;
+  uint32_t n = b->n_insns, n_locals = l->f->n_locals;
   for (uint32_t turn = 1; turn < turns; turn++) {
     go_around(u);
     copy_turn(u, n);
+    copy_asserted(u, n_locals);
   }
   opt_insert(l->m, b, b->n_insns, end);
   IrInsn *last = opt_insn(l->f, end);
