@@ -197,6 +197,28 @@ def test_a_fault_is_on_the_map(tmp_path, engine):
     assert fault["text"] in ran.err and "chains" not in data.top
 
 
+@pytest.mark.parametrize("check, status, head", [("error", 0, "warning, not an error: cycle"),
+                                                 ("memory", 2, "error: cycle")])
+def test_a_warning_is_one_on_the_page_too(tmp_path, check, status, head):
+    """It once stood there as an error, although the run went on."""
+    (tmp_path / "layout.csl").write_text(
+        'layout { @set_rectangle(1, 1); @set_tile_code(0, 0, "pe.csl"); }\n')
+    (tmp_path / "pe.csl").write_text("""
+export var short = [2]i16{ 1, 2 };
+export var next = [2]i16{ 3, 4 };
+export var k: u16 = 2;
+task main() void { next[0] = short[k] + 1; }
+comptime {
+  @bind_local_task(main, @get_local_task_id(8));
+  @activate(@get_local_task_id(8));
+}
+""")
+    harness.compile(tmp_path / "layout.csl", tmp_path / "p.bin")
+    data, _, _, ran = observed(tmp_path / "p.bin", tmp_path, f"--check={check}", expect=status)
+    fault, = data.top["findings"]
+    assert fault["text"] in ran.err and fault["text"].startswith(head)
+
+
 def test_wavelets_left_behind_have_a_chain(tmp_path):
     data, _, _, ran = observed(hazard(tmp_path, "blocked_task"), tmp_path, expect=3)
     assert data.top["chains"] and data.top["chains"][0][0]["text"] in ran.err

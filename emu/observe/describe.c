@@ -285,6 +285,9 @@ static json_t *describe_finding(const Program *program, Engine *engine, const Fa
   size_t size;
   char *text = NULL;
   FILE *out = base_text_open(&text, &size);
+  const EngineOptions *options = &engine->options;
+  if (fault_level(fault->kind, options->check, options->checks) == CHECK_WARN)
+    fputs("warning, not an ", out);
   fault_print(program, engine, fault, out);
   base_text_close(out, &text);
   set_text(one, "name", fault_name(fault->kind));
