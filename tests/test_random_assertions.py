@@ -8,7 +8,8 @@ import pytest
 
 import harness
 
-PROGRAMS = 150
+PROGRAMS = 120
+PROGRAMS_OF_COMMIT = 40        # other ones with each commit
 BITS = {"i16": 16, "u16": 16, "i32": 32, "u8": 8, "i8": 8, "u32": 32}
 TYPES = [*BITS, "f32", "bool"]
 ELEMENTS = 8
@@ -196,7 +197,8 @@ def report(folder, program, level, arch):
 @pytest.mark.parametrize("level", ("-O0", "-O1", "-O2"))
 def test_the_first_assertion_that_fails_shows_its_own_values(tmp_path, level):
     shows = 0
-    for seed in range(PROGRAMS):
+    drawn = harness.commit_random("assertions").integers(10 ** 9, size=PROGRAMS_OF_COMMIT)
+    for seed in [*range(PROGRAMS), *drawn.tolist()]:
         program = Program(seed)
         statements = program.block({}, 2) + program.block({}, 2)
         failed = program.failure(statements)

@@ -33,11 +33,11 @@ class Debugger {
   async resolveDebugConfigurationWithSubstitutedVariables(folder, configuration) {
     if (configuration.request !== "launch" || configuration.program) return configuration;
     const target = await findPort();
-    const execution = await this.startTask([`--dap=${target}`, ...configuration.args ?? []]);
-    if (!execution) return undefined;
     const wait = await waitFor(target);
-    this.runs.push({ execution, wait });
-    return { ...configuration, port: wait.port };
+    const execution = await this.startTask([`--dap=${target}`, ...configuration.args ?? []]);
+    if (execution) this.runs.push({ execution, wait });     // before an event can say that it ended
+    else wait.close();
+    return execution && { ...configuration, port: wait.port };
   }
 
   async createDebugAdapterDescriptor({ configuration }) {

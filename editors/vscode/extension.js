@@ -80,10 +80,11 @@ async function startServer() {
   client = undefined;
   const command = await findTool("server");
   if (!command) return;
-  client = new LanguageClient("csl", "CSL", { command, args: ["--stdio"] }, {
+  const started = new LanguageClient("csl", "CSL", { command, args: ["--stdio"] }, {
     documentSelector: [{ scheme: "file", language: "csl" }],
   });
-  await client.start();
+  await started.start();
+  client = started;
 }
 
 function activate(context) {
