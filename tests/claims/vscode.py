@@ -54,6 +54,14 @@ OPTIONS = ["--params=turns:3", "-O0"]
 COUNT = sum(range(4 * 3))
 
 
+def run_quietly(command, **options):
+    """Shows what the command has printed only if it fails."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode:
+        raise RuntimeError(done.stdout[-4000:])
+
+
 def make_workspace(folder, settings=None, program=PROGRAM, layout=LAYOUT):
     (folder / ".vscode").mkdir(parents=True)
     (folder / "layout.csl").write_text(layout)
@@ -87,8 +95,7 @@ def package_extension(scratch, env):
     folder = scratch / "extension"
     shutil.copytree(EXTENSION, folder, ignore=shutil.ignore_patterns("node_modules"))
     for command in (["npm", "install", "--no-audit", "--no-fund"], ["npm", "run", "package"]):
-        subprocess.run(command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        run_quietly(command, cwd=folder, env=env)
     package, = folder.glob("*.vsix")
     return package
 
@@ -116,8 +123,7 @@ class Server:
             **{f"csl.{key}": str(tools / name) for key, name in (
                 ("server", "csl-ls"), ("debugger", "wse-dbg"), ("compiler", "cslc"),
                 ("emulator", "wse-emu"))}}))
-        subprocess.run([*self.command, "--install-extension", package_extension(scratch, env)],
-                       env=env, check=True, stdout=subprocess.DEVNULL)
+        run_quietly([*self.command, "--install-extension", package_extension(scratch, env)], env=env)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -157,8 +163,7 @@ def main():
     claims = Claims()
     host = Path(os.environ.get("CODE_SERVER") or claims.scratch / "host").resolve()
     if not host.exists():
-        subprocess.run([TESTS / "install_host.sh", host], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        run_quietly([TESTS / "install_host.sh", host])
     workspaces = claims.scratch / "workspaces"
     make_workspaces(workspaces)
     seen = use_editor(host, claims.scratch, workspaces)
