@@ -1,6 +1,6 @@
 /* Removes what allocation left over: jumps to jumps, blocks that only jump, branches around jumps,
  * unreachable code, and at -O2 what reload.c and hoist.c find. Moves the test of a `while` from the
- * head of the loop to its end. */
+ * head of the loop to its end, and lets the last branch of a loop go back rather than out. */
 #include "ir/codegen/codegen.h"
 
 #include <string.h>
@@ -194,6 +194,35 @@ static bool copy_heads(Labels *l)
   return true;
 }
 
+/* The index behind the last jump to a label. */
+static uint32_t end_of_loop(const MFunc *mf, uint32_t label)
+{
+  uint32_t i = (uint32_t)arrlenu(mf->code);
+  while (i > 0 && (mf->code[i - 1].op == MI_LABEL || !mi_is_jump(&mf->code[i - 1]) ||
+                   mf->code[i - 1].target != label))
+    i--;
+  return i;
+}
+
+/* "Branch out, else jump back" would take a branch and a jump in each turn: the branch goes back,
+ * and the jump leaves. */
+static void turn_loop_ends(Labels *l)
+{
+  MInsn *code = l->mf->code;
+  for (uint32_t i = 0; i + 1 < arrlenu(code); i++) {
+    MInsn *branch = &code[i], *jump = &code[i + 1];
+    Opcode inverse;
+    if (branch->op == MI_LABEL || !mi_is_jump(branch) || jump->op != OP_jmp ||
+        l->at[jump->target] > i || !mi_invert((Opcode)branch->op, &inverse) ||
+        l->at[branch->target] < end_of_loop(l->mf, jump->target))
+      continue;
+    uint32_t body = jump->target;
+    jump->target = branch->target;
+    branch->target = body;
+    branch->op = (uint16_t)inverse;
+  }
+}
+
 /* Until nothing changes, but no longer than the rounds allow. */
 static void settle_jumps(Labels *l)
 {
@@ -224,5 +253,6 @@ void tidy_func(const Cg *cg, MFunc *mf)
   }
   if (copy_heads(&l))
     settle_jumps(&l);
+  turn_loop_ends(&l);
   arena_destroy(arena);
 }
