@@ -859,7 +859,7 @@ def profiled(tmp_path):
 def cycle_hints(client, doc):
     everything = {"start": {"line": 0, "character": 0}, "end": {"line": 999, "character": 0}}
     hints = client.ask("inlayHint", doc, range=everything)
-    return {h["position"]["line"]: h["label"] for h in hints if "cycles" in h["label"]}
+    return {h["position"]["line"]: h["label"] for h in hints if " cycle" in h["label"]}
 
 
 def test_cycles_of_the_last_run(client, profiled):
@@ -870,6 +870,14 @@ def test_cycles_of_the_last_run(client, profiled):
     assert len(wants) >= 2 and cycle_hints(client, doc) == wants
     in_work = sum(row["cycles"] for row in rows["lines"] if 2 <= row["line"] <= 6)
     assert f"last run: {in_work} cycles" in hover(client, doc, "work() void", 1)
+
+
+def test_a_single_cycle_is_no_plural(client, profiled):
+    rows = json.loads((profiled / "profile.json").read_text())
+    rows["lines"][0]["cycles"] = 1
+    (profiled / "profile.json").write_text(json.dumps(rows))
+    hints = cycle_hints(client, client.open(profiled / "work.csl"))
+    assert hints[rows["lines"][0]["line"] - 1].startswith("1 cycle, ")
 
 
 def test_cycles_of_another_text_are_not_shown(client, profiled):

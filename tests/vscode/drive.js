@@ -174,7 +174,7 @@ async function main() {
     attach: await descriptor({ request: "attach", port: 7 }),
     task: tasks.map((t) => t.args[4].args), given: await resolve({ request: "launch", program: "p" }),
     edited: await debugEditor(), early: await leaveEarly(), failed: await failToCompile(),
-    subscriptions: context.subscriptions.length, shown,
+    shown,
   };
   await main.deactivate();
   console.log(JSON.stringify(result));
