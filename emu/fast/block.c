@@ -233,8 +233,8 @@ STEP void end_block(FastEngine *e)
   if (e->base.options.links)
     take_links(e);
   do_all_chores(e);
-  for (unsigned k = 0; k < e->n_workers; k++)
+  for (unsigned k = 0; !FAST_TRACED && k < e->n_workers; k++)
     fast_join_late(&e->workers[k]);
-  if (e->base.options.trace || e->base.options.switches)
+  if ((FAST_TRACED && e->base.options.trace) || e->base.options.switches)
     deliver_events(e);
 }

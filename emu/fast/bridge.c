@@ -46,7 +46,7 @@ void fast_bridges_create(FastEngine *e)
   const Timing *timing = e->timing;
   e->bridge_arrival = e->output_cycles + 2 * timing->hop;
   e->bridge_seen = e->bridge_arrival + (timing->ramp_down ? timing->ramp_down : 1);
-  e->bridges = e->step == &fast_step_plain && timing->hop == 1 &&
+  e->bridges = !(e->base.options.checks & CHECKS_ORDER) && timing->hop == 1 &&
                e->router_slots >= FAST_SLOTS &&
                e->bridge_seen + 2 + 2 * BRIDGE_LATE <= BRIDGE_PLACES / 2;
   e->stream_far = e->bridges ? most_ahead(e) : 0;
@@ -435,6 +435,14 @@ static void join_both(FastWorker *w, FastTile *t, bool late)
 void fast_join(FastWorker *w, FastTile *t)
 {
   join_both(w, t, false);
+}
+
+void fast_join_all(FastEngine *e)
+{
+  for (unsigned k = 0; e->bridges && k < e->n_workers; k++)
+    for (size_t i = 0; i < arrlenu(e->workers[k].touched); i++)
+      if (only_streams(&e->tiles[e->workers[k].touched[i]]))
+        arrput(e->workers[k].joins, e->workers[k].touched[i]);
 }
 
 void fast_join_late(FastWorker *w)

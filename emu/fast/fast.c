@@ -75,7 +75,7 @@ static void make_geometry(FastEngine *e)
   e->stride[PORT_WEST] = -e->stride[PORT_EAST];
   e->stride[PORT_NORTH] = -e->stride[PORT_SOUTH];
   e->router_slots = m->router_slots;
-  e->puts_off = e->step == &fast_step_plain && !peers && !e->base.options.links &&
+  e->puts_off = !(e->base.options.checks & CHECKS_ORDER) && !peers && !e->base.options.links &&
                 !e->base.options.counts && e->router_slots >= FAST_SLOTS && e->timing->hop == 1;
   e->writes_ahead = e->puts_off && !e->base.options.switches;
   e->output_cycles = output_cycles(e->timing);
@@ -173,18 +173,11 @@ static void wake_starters(FastEngine *e)
   }
 }
 
-/* The form of the step: for a trace, and where each access is looked at, no work ahead. */
-static const FastStep *choose_step(const EngineOptions *options)
-{
-  return options->trace || options->checks & CHECKS_ORDER ? &fast_step_traced : &fast_step_plain;
-}
-
 static Engine *fast_create(Program *program, const EngineOptions *options)
 {
   FastEngine *e = base_zeroed(1, sizeof *e);
   e->base = (Engine){.ops = &engine_fast, .program = program, .options = *options};
   e->timing = &program->timing;
-  e->step = choose_step(options);
   make_geometry(e);
   make_maps(e);
   make_workers(e);

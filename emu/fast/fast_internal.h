@@ -259,7 +259,7 @@ typedef struct {
 extern const FastStep fast_step_plain, fast_step_traced;
 struct FastEngine {
   Engine base;                  /* cycle: the first of the block that runs */
-  const FastStep *step;
+  const FastStep *step;         /* of the cycles that run: run.c */
   const Timing *timing;
   unsigned block, block_most;   /* cycles of the block that runs; that the rows allow */
   uint32_t own_visits, visits;  /* a cycle, on average of the last ones: here, of all peers */
@@ -295,8 +295,7 @@ struct FastEngine {
   struct FastCrew *crew;        /* NULL: no thread has been started */
   /* host */
   FastChannel *channels;
-  uint32_t n_host_waiting;
-  bool hosted;                  /* the host has sent a wavelet or has been sent one */
+  uint32_t n_host_waiting; bool hosted;   /* the host has sent a wavelet or has been sent one */
   /* findings */
   EngineStats stats;            /* sums, made on request */
   FastSpill *spills;            /* stb_ds, oldest first */
@@ -348,6 +347,8 @@ void fast_ahead_undo(FastEngine *engine, uint64_t cycle);
 void fast_bridges_create(FastEngine *engine);
 /* The tile has started a streaming operation: builds bridges to and from it where it can. */
 void fast_join(FastWorker *worker, FastTile *tile);
+/* Has the next end of a block try that for all tiles. */
+void fast_join_all(FastEngine *engine);
 /* At the end of a block: builds the bridges that are possible only now. */
 void fast_join_late(FastWorker *worker);
 /* The cycles that a stream was ahead are over: accounts for what its router did in them. */

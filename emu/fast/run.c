@@ -172,11 +172,18 @@ static void count_visits(FastEngine *e)
   e->own_visits = (uint32_t)(sum / BLOCK_MOST);
 }
 
+/* The trace, if any, has this cycle. */
+static bool is_traced(const FastEngine *e)
+{
+  const TraceSink *trace = e->base.options.trace;
+  return trace && e->base.cycle >= trace->first_cycle && e->base.cycle <= trace->last_cycle;
+}
+
 /* Cycles of the next block: one where the host or a trace wants to have cycles by themselves. */
 static unsigned choose_block(const FastEngine *e)
 {
   const EngineOptions *options = &e->base.options;
-  if (options->trace || options->links || e->hosted || e->base.program->host_out_colors)
+  if (is_traced(e) || options->links || e->hosted || e->base.program->host_out_colors)
     return 1;
   unsigned most = e->visits >= BLOCK_LEAST ? e->block_most : 1;
   unsigned asked = e->base.options.block;
@@ -325,9 +332,9 @@ static void write_all_late(FastEngine *e)
   }
 }
 
-static RunStatus run_on(FastEngine *e, uint64_t limit)
+/* Up to `limit`, in one form of the step; the run has begun in cycle `floor`. */
+static RunStatus run_on(FastEngine *e, uint64_t floor, uint64_t limit)
 {
-  uint64_t floor = e->base.cycle;
   e->limit = limit;
   PeerVote vote = take_vote(e, 0);
   for (;;) {
@@ -357,11 +364,54 @@ static RunStatus run_on(FastEngine *e, uint64_t limit)
   }
 }
 
+/* ---- the form of the step ----------------------------------------------------------------- */
+
+/* The next cycle in which the trace begins, or has ended; NEVER: none. */
+static uint64_t next_form(const FastEngine *e)
+{
+  const TraceSink *trace = e->base.options.trace;
+  uint64_t now = e->base.cycle;
+  if (!trace || now > trace->last_cycle)
+    return NEVER;
+  if (now < trace->first_cycle)
+    return trace->first_cycle;
+  return trace->last_cycle < NEVER ? trace->last_cycle + 1 : NEVER;
+}
+
+/* For a trace, and where each access is looked at, no work ahead: none is left when the form
+ * changes. */
+static void choose_form(FastEngine *e)
+{
+  const FastStep *before = e->step;
+  bool looks = is_traced(e) || e->base.options.checks & CHECKS_ORDER;
+  e->step = looks ? &fast_step_traced : &fast_step_plain;
+  if (e->step == before)
+    return;
+  fast_part_all(e);
+  fast_ahead_undo(e, e->base.cycle);
+  if (e->step == &fast_step_plain)
+    fast_join_all(e);
+}
+
+/* In parts, each in the form for its cycles. */
+static RunStatus run_in_forms(FastEngine *e, uint64_t limit)
+{
+  const TraceSink *trace = e->base.options.trace;
+  uint64_t floor = e->base.cycle;
+  for (;;) {
+    choose_form(e);
+    uint64_t end = next_form(e);
+    RunStatus status = run_on(e, floor, end < limit ? end : limit);
+    write_all_late(e);
+    if (status != RUN_LIMIT || e->base.cycle < end || end >= limit || trace->stop)
+      return status;
+  }
+}
+
 RunStatus fast_run(Engine *base, uint64_t limit)
 {
   FastEngine *e = (FastEngine *)base;
-  RunStatus status = run_on(e, limit);
-  write_all_late(e);
+  RunStatus status = run_in_forms(e, limit);
   bool goes_on = e->base.pauses && status == RUN_LIMIT && e->base.cycle == limit;
   if (goes_on && !(e->base.options.trace && e->base.options.trace->stop))
     fast_lend_counts(e);

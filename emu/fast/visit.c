@@ -417,7 +417,7 @@ static uint64_t first_end(const FastEngine *e)
   const EngineOptions *options = &e->base.options;
   uint64_t now = e->base.cycle, end = e->limit - now < ON_MOST ? e->limit : now + ON_MOST;
   if (e->block > 1 || e->visits >= FEW_VISITS || options->peers || options->links ||
-      options->trace || options->switches)
+      (FAST_TRACED && options->trace) || options->switches)
     return now;
   for (unsigned k = 1; k < e->n_workers; k++)
     if (fast_leaves_work(&e->workers[k]) || arrlenu(e->workers[k].host_calls))
